@@ -1,0 +1,2 @@
+//! One session's file.
+pub mod disk;
