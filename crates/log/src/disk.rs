@@ -67,6 +67,7 @@ pub trait Disk: Send + Sync + Debug {
 }
 
 /// An open file. Methods take `&self`: positions are explicit, and the log's committer is the only writer.
+#[allow(clippy::len_without_is_empty)] // nobody asks a log whether it is empty
 pub trait DiskFile: Send + Sync + Debug {
     /// Reads at an offset; 0 at the end of the file. May read less than asked.
     ///

@@ -238,15 +238,27 @@ mod tests {
 
     #[test]
     fn space_goes_and_strings_get_one_spelling() {
-        let text = " { \"a\" : [ 1.50 , -0e+3 ,\n true ] , \"\\u00e9\\/\\ud83d\\ude00\\u0009\\ud800\" : null } ";
+        let text =
+            " { \"a\" : [ 1.50 , -0e+3 ,\n true ] , \"\\u00e9\\/\\ud83d\\ude00\\u0009\\ud800\" : null } ";
         assert_eq!(canonical(text).unwrap(), "{\"a\":[1.50,-0e+3,true],\"é/😀\\t\\ud800\":null}");
     }
 
     #[test]
     fn what_is_no_json_is_refused() {
-        for bad in
-            ["", "{", "{}x", "[1,]", "{\"a\"}", "01", "1.", "\"a\nb\"", "\"\\x\"", "nul", "{\"a\":1,}", "\"\\u12\""]
-        {
+        for bad in [
+            "",
+            "{",
+            "{}x",
+            "[1,]",
+            "{\"a\"}",
+            "01",
+            "1.",
+            "\"a\nb\"",
+            "\"\\x\"",
+            "nul",
+            "{\"a\":1,}",
+            "\"\\u12\"",
+        ] {
             assert!(canonical(bad).is_err(), "{bad:?}");
         }
         assert_eq!(canonical(&"[".repeat(100_000)), Err(CanonError::TooDeep { offset: MAX_DEPTH }));

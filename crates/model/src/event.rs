@@ -176,6 +176,8 @@ events! {
     ConversationAssigned = "conversation_assigned",
     /// A torn tail was cut off.
     Repaired = "repaired",
+    /// An event was here that damage made unreadable; put in its place by a salvage.
+    Lost = "lost",
     /// A digest over the bytes since the last seal.
     Sealed = "sealed",
     /// The writer closed cleanly.
@@ -197,6 +199,7 @@ impl Payload {
                 | "source_recorded"
                 | "conversation_assigned"
                 | "repaired"
+                | "lost"
                 | "sealed"
                 | "closed"
         )

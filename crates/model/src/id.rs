@@ -105,10 +105,7 @@ mod tests {
     #[test]
     fn a_new_id_has_the_documented_form() {
         let now = Timestamp::parse("2026-11-30T21:05:09.123Z").unwrap();
-        assert_eq!(
-            SessionId::generate(now, [0, 1, 0xab, 0xff]).as_str(),
-            "session-20261130-210509-0001abff"
-        );
+        assert_eq!(SessionId::generate(now, [0, 1, 0xab, 0xff]).as_str(), "session-20261130-210509-0001abff");
     }
 
     /// Fault 10: an id with `../` wrote outside the store.

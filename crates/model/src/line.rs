@@ -192,11 +192,8 @@ impl<'a> Cursor<'a> {
     }
 
     fn word(&mut self) -> Option<&'a str> {
-        let len = self
-            .0
-            .iter()
-            .take_while(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || **b == b'_')
-            .count();
+        let len =
+            self.0.iter().take_while(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || **b == b'_').count();
         if len == 0 {
             return None;
         }

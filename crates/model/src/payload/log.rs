@@ -29,3 +29,7 @@ pub struct Sealed {
 /// The writer closed cleanly. The last line until the session is opened for writing again.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Closed {}
+
+/// An event was here; damage made it unreadable. A salvage puts this in its place so that the numbers of the others stay.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Lost {}

@@ -13,7 +13,7 @@ mod turn;
 
 pub use context::{Compaction, Condensation, CondensationRevoked, RewindUndone, Rewound};
 pub use goal::{GoalCleared, GoalJudged, GoalSet, Verdict};
-pub use log::{Closed, Repaired, Sealed};
+pub use log::{Closed, Lost, Repaired, Sealed};
 pub use message::{AssistantMessage, Attachment, MessageKind, Part, UserMessage};
 pub use session::{
     AgentChanged, ConversationAssigned, ForkPoint, ForkedFrom, HistoryImported, ImportedFrom, ModelChanged,

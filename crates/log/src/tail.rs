@@ -1,0 +1,69 @@
+//! The end of a log, read from its end: how a large log is opened without being read, and how a list learns what happened last.
+
+use std::io;
+
+use annals_model::line::{Line, check};
+use memchr::{memchr, memrchr};
+
+use crate::disk::{DiskFile, read_full};
+
+/// The last bytes of a log, cut at a line's beginning, without the runway.
+#[derive(Debug, Default)]
+pub(crate) struct TailBytes {
+    /// Offset of the first byte.
+    pub(crate) offset: u64,
+    pub(crate) bytes: Vec<u8>,
+}
+
+const STEP_BYTES: u64 = 64 * 1024;
+
+/// Offset behind the last byte that is no newline, plus its newline when there is one.
+fn content_end(file: &dyn DiskFile) -> io::Result<u64> {
+    let len = file.len()?;
+    let mut end = len;
+    let mut buf = vec![0; usize::try_from(STEP_BYTES.min(len)).unwrap_or(0)];
+    while end > 0 {
+        let start = end.saturating_sub(STEP_BYTES);
+        let want = usize::try_from(end - start).unwrap_or(0);
+        let slice = buf.get_mut(..want).unwrap_or_default();
+        let read = read_full(file, slice, start)?;
+        let slice = slice.get(..read).unwrap_or_default();
+        if let Some(last) = slice.iter().rposition(|b| *b != b'\n') {
+            let behind = start + last as u64 + 1;
+            return Ok((behind + 1).min(len));
+        }
+        end = start;
+    }
+    Ok(0)
+}
+
+/// Reads up to `limit` bytes from the end. The first line in them is whole.
+pub(crate) fn read(file: &dyn DiskFile, limit: u64) -> io::Result<TailBytes> {
+    let end = content_end(file)?;
+    let start = end.saturating_sub(limit);
+    let mut bytes = vec![0; usize::try_from(end - start).unwrap_or(0)];
+    let read = read_full(file, &mut bytes, start)?;
+    bytes.truncate(read);
+    let mut offset = start;
+    if start > 0 {
+        // The line that `start` falls into is not whole, unless it happens to begin there; either way the next one is.
+        let cut = memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1);
+        bytes.drain(..cut);
+        offset += cut as u64;
+    }
+    Ok(TailBytes { offset, bytes })
+}
+
+impl TailBytes {
+    /// The whole lines, last one first, with their offsets; stops at the first piece that is none.
+    pub(crate) fn lines_back(&self) -> impl Iterator<Item = (u64, Line<'_>)> {
+        let mut rest = self.bytes.as_slice();
+        std::iter::from_fn(move || {
+            let body = rest.strip_suffix(b"\n")?;
+            let from = memrchr(b'\n', body).map_or(0, |at| at + 1);
+            let line = check(body.get(from..)?).ok()?;
+            rest = rest.get(..from)?;
+            Some((self.offset + from as u64, line))
+        })
+    }
+}
