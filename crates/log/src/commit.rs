@@ -22,7 +22,28 @@ use crate::options::Promise;
 use crate::seeded;
 
 /// What became of a batch; told once, read by all who wait for it.
-pub(crate) type Fate = Arc<OnceLock<Result<Promise>>>;
+///
+/// Each batch has a signal of its own: those who wait for the next batch are not woken when this one is done, but for the one
+/// among them that leads next.
+#[derive(Debug, Default)]
+pub(crate) struct BatchFate {
+    told: OnceLock<Result<Promise>>,
+    signal: Condvar,
+}
+
+/// A batch's fate, shared by its tickets.
+pub(crate) type Fate = Arc<BatchFate>;
+
+impl BatchFate {
+    fn get(&self) -> Option<&Result<Promise>> {
+        self.told.get()
+    }
+
+    fn tell(&self, outcome: Result<Promise>) {
+        let _ = self.told.set(outcome);
+        self.signal.notify_all();
+    }
+}
 
 /// Appends that will be written together.
 #[derive(Debug, Default)]
@@ -185,7 +206,11 @@ impl Committer {
 
     fn drive<'a>(&'a self, mut state: MutexGuard<'a, State>, fate: &Fate, sync: bool) {
         while fate.get().is_none() {
-            state = if state.leading { self.wait_for_leader(state) } else { self.lead(state, sync) };
+            state = if state.leading {
+                fate.signal.wait(state).unwrap_or_else(PoisonError::into_inner)
+            } else {
+                self.lead(state, sync)
+            };
         }
     }
 
@@ -215,7 +240,7 @@ impl Committer {
         let batch = std::mem::take(&mut state.pending);
         let (written_end, allocated) = (state.written.2, state.allocated);
         if let Some(broken) = state.broken.clone() {
-            let _ = batch.fate.set(Err(self.refusal(&broken, state.durable)));
+            batch.fate.tell(Err(self.refusal(&broken, state.durable)));
             self.done.notify_all();
             return state;
         }
@@ -240,7 +265,7 @@ impl Committer {
                 let later = std::mem::take(&mut state.pending);
                 let error = Error::io("write", &self.path, error);
                 if later.last.is_some() {
-                    let _ = later.fate.set(Err(error.clone()));
+                    later.fate.tell(Err(error.clone()));
                 }
                 state.next = (state.written.0, state.written.1);
                 state.allocated = state.written.2;
@@ -251,11 +276,14 @@ impl Committer {
                 state.broken = Some(broken.clone());
                 let error = self.refusal(&broken, state.durable);
                 let later = std::mem::take(&mut state.pending);
-                let _ = later.fate.set(Err(error.clone()));
+                later.fate.tell(Err(error.clone()));
                 Err(error)
             }
         };
-        let _ = batch.fate.set(fate);
+        batch.fate.tell(fate);
+        if state.pending.last.is_some() {
+            state.pending.fate.signal.notify_one();
+        }
         let mut spare = batch.bytes;
         spare.clear();
         if spare.capacity() <= PENDING_LIMIT_BYTES {
