@@ -3,11 +3,13 @@
 //! - [`id`], [`time`], [`json`], [`canon`], [`usage`], [`title`]: the small words.
 //! - [`line`]: the canonical line, its checksum and its head, read without a JSON parser.
 //! - [`event`], [`payload`]: kinds and payloads.
+//! - [`fold`]: from events to state. [`view`]: from state to what a provider is sent.
 //!
 //! It is not a store: it opens no file, reads no clock, knows no SQL and no runtime.
 
 pub mod canon;
 pub mod event;
+pub mod fold;
 pub mod id;
 pub mod json;
 pub mod line;
@@ -15,6 +17,7 @@ pub mod payload;
 pub mod time;
 pub mod title;
 pub mod usage;
+pub mod view;
 
 pub use event::{Event, KINDS, Payload, PayloadError, Seq};
 pub use id::{InvalidId, SessionId};
