@@ -36,6 +36,7 @@ pub use options::{Ack, Durability, Options, Promise, Runway, SealKey, UnknownDur
 pub use reader::{Item, Reader, Tail};
 pub use salvage::{Salvage, SalvagePlan, plan as salvage_plan, salvage};
 pub use scan::{Damage, DamageKind};
+pub use tail::{OwnedLine, last_lines};
 pub use verify::{Report, verify};
 pub use writer::{Log, Ticket};
 

@@ -1,11 +1,13 @@
 //! The end of a log, read from its end: how a large log is opened without being read, and how a list learns what happened last.
 
 use std::io;
+use std::path::Path;
 
 use annals_model::line::{Line, check};
 use memchr::{memchr, memrchr};
 
-use crate::disk::{DiskFile, read_full};
+use crate::disk::{Disk, DiskFile, OpenMode, read_full};
+use crate::error::{Error, Result};
 
 /// The last bytes of a log, cut at a line's beginning, without the runway.
 #[derive(Debug, Default)]
@@ -66,4 +68,43 @@ impl TailBytes {
             Some((self.offset + from as u64, line))
         })
     }
+}
+
+/// A line that owns its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnedLine {
+    /// Its position.
+    pub seq: annals_model::Seq,
+    /// Its time, canonical text.
+    pub ts: String,
+    /// The turn it belongs to.
+    pub turn: Option<u64>,
+    /// Its kind.
+    pub kind: String,
+    /// Its payload, unparsed.
+    pub data: Vec<u8>,
+}
+
+/// The whole lines within the last `limit_bytes` of the log in `dir`, oldest first. Each is checked by itself; what lies before them is
+/// not looked at. A torn end yields the lines before it only when it is short enough to leave some.
+///
+/// # Errors
+/// [`crate::Error::NotFound`], [`crate::Error::Io`].
+pub fn last_lines(disk: &dyn Disk, dir: &Path, limit_bytes: u64) -> Result<Vec<OwnedLine>> {
+    let path = dir.join(crate::LOG_FILE);
+    let file = disk.open(&path, OpenMode::Read).map_err(|e| match e.kind() {
+        io::ErrorKind::NotFound => Error::NotFound { path: path.clone() },
+        _ => Error::io("open", &path, e),
+    })?;
+    let tail = read(file.as_ref(), limit_bytes).map_err(|e| Error::io("read", &path, e))?;
+    let pieces = tail.bytes.split_inclusive(|b| *b == b'\n').filter_map(|piece| piece.strip_suffix(b"\n"));
+    let lines = pieces.filter_map(|piece| check(piece).ok());
+    let owned = lines.map(|line| OwnedLine {
+        seq: line.seq,
+        ts: line.ts.to_owned(),
+        turn: line.turn,
+        kind: line.kind.to_owned(),
+        data: line.data.to_vec(),
+    });
+    Ok(owned.collect())
 }

@@ -1,0 +1,129 @@
+//! The data directory: where sessions lie, who may read them, and on what kind of file system.
+//!
+//! ```text
+//! <home>/README.txt                       what these files are and which may be deleted
+//! <home>/sessions/<id>/events.jsonl       the log
+//!                      writer.lock        the lock; says who holds it
+//!                      blobs/<blake3>     images, attachments, raw bytes of imports
+//!                      torn-<seq>.bin     what a crash left behind the last whole event
+//! ```
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use annals_log::disk::{Disk, OpenMode, write_full};
+use annals_model::SessionId;
+
+use crate::error::{Error, Result};
+
+const README: &str = "\
+This is a data directory of Annals. Each directory in sessions/ is one session:
+
+  events.jsonl     the session itself, one event a line. Never edit it; `annals show` and `jq` read it.
+  writer.lock      says which process writes the session. May be deleted while none does.
+  blobs/           images, attachments and raw bytes that the events refer to.
+  torn-*.bin       bytes that a crash left unfinished; no event is in them. May be deleted.
+  damaged-*.jsonl  the original of a log that was repaired. May be deleted once you are satisfied.
+
+To move everything, move this directory. To delete a session, delete its directory.
+";
+
+/// The data directory.
+#[derive(Debug, Clone)]
+pub(crate) struct Home {
+    root: PathBuf,
+}
+
+impl Home {
+    /// Looks at a data directory. Creates nothing.
+    pub(crate) fn open(root: &Path, allow_network_fs: bool) -> Result<Self> {
+        let home = Self { root: root.to_owned() };
+        match std::fs::metadata(root) {
+            Ok(found) if !found.is_dir() => {
+                return Err(Error::NotAStore { path: root.to_owned(), reason: "it is a file" });
+            }
+            Ok(_) => {
+                let mut entries = std::fs::read_dir(root).map_err(|e| Error::io("read", root, e))?;
+                if entries.next().is_some() && !home.sessions().is_dir() && !root.join("README.txt").is_file()
+                {
+                    let reason = "it holds other files and no sessions directory";
+                    return Err(Error::NotAStore { path: root.to_owned(), reason });
+                }
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) => return Err(Error::io("read", root, e)),
+        }
+        match network_file_system(root) {
+            Some(kind) if !allow_network_fs => Err(Error::NetworkFileSystem { path: root.to_owned(), kind }),
+            _ => Ok(home),
+        }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn sessions(&self) -> PathBuf {
+        self.root.join("sessions")
+    }
+
+    /// A session's directory. Safe for any id: a [`SessionId`] can't leave it.
+    pub(crate) fn session(&self, id: &SessionId) -> PathBuf {
+        self.sessions().join(id.as_str())
+    }
+
+    /// Makes the directories and the note for people, and takes from others what rights they have.
+    pub(crate) fn prepare(&self, disk: &dyn Disk) -> Result<()> {
+        let sessions = self.sessions();
+        disk.create_dirs(&sessions).map_err(|e| Error::io("create", &sessions, e))?;
+        tighten(&self.root)?;
+        tighten(&sessions)?;
+        let readme = self.root.join("README.txt");
+        match disk.open(&readme, OpenMode::CreateNew) {
+            Ok(file) => {
+                write_full(file.as_ref(), README.as_bytes(), 0).map_err(|e| Error::io("write", readme, e))
+            }
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(e) => Err(Error::io("create", readme, e)),
+        }
+    }
+}
+
+/// Makes a file or directory its owner's alone, if it is not. Entries that are not there are left at that.
+#[cfg(unix)]
+pub(crate) fn tighten(path: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let Ok(found) = std::fs::symlink_metadata(path) else { return Ok(()) };
+    let mode = found.permissions().mode();
+    if mode & 0o077 == 0 || found.is_symlink() {
+        return Ok(());
+    }
+    let tight = std::fs::Permissions::from_mode(mode & 0o700);
+    std::fs::set_permissions(path, tight).map_err(|e| Error::io("tighten the permissions of", path, e))
+}
+
+/// Windows: files inherit the rights of the user's profile; nothing is changed.
+#[cfg(not(unix))]
+pub(crate) fn tighten(_path: &Path) -> Result<()> {
+    Ok(())
+}
+
+/// The name of the network file system that a path, or the nearest directory above it, lies on.
+#[cfg(target_os = "linux")]
+fn network_file_system(path: &Path) -> Option<&'static str> {
+    let found = path.ancestors().find_map(|p| rustix::fs::statfs(p).ok())?;
+    // From linux/magic.h and the file systems' own headers.
+    match u64::try_from(found.f_type).unwrap_or(0) & 0xffff_ffff {
+        0x6969 => Some("NFS"),
+        0x517b | 0xff53_4d42 | 0xfe53_4d42 => Some("SMB"),
+        0x0102_1997 => Some("9p"),
+        0x5346_414f | 0x6b41_4653 => Some("AFS"),
+        0x00c3_6400 => Some("Ceph"),
+        _ => None,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn network_file_system(_path: &Path) -> Option<&'static str> {
+    None
+}

@@ -1,0 +1,218 @@
+//! A session opened for writing.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use annals_log::disk::Disk;
+use annals_log::{Ack, Durability, Log, Ticket, Witness};
+use annals_model::canon::canonical;
+use annals_model::{Clock, Draft, KINDS, Payload, Seq, SessionId, Timestamp};
+
+use crate::blobs;
+use crate::error::{Error, Result};
+
+/// An event on its way into a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewEvent {
+    /// When it happened; now, when absent.
+    pub ts: Option<Timestamp>,
+    /// The turn it belongs to.
+    pub turn: Option<u64>,
+    /// What happened.
+    pub payload: Payload,
+}
+
+impl From<Payload> for NewEvent {
+    fn from(payload: Payload) -> Self {
+        Self { ts: None, turn: None, payload }
+    }
+}
+
+/// An event as text, checked and in canonical form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawEvent {
+    turn: Option<u64>,
+    kind: String,
+    data: String,
+}
+
+impl RawEvent {
+    /// Checks an event that comes as text.
+    ///
+    /// # Errors
+    /// [`Error::InvalidEvent`] for a kind that is unknown (private ones begin with `x_`) or the store's own, and for data that is no
+    /// JSON or does not fit its kind.
+    pub fn parse(kind: &str, data: &str, turn: Option<u64>) -> Result<Self> {
+        let invalid = |reason| Error::InvalidEvent { reason };
+        if Payload::is_reserved(kind) {
+            return Err(invalid(format!("{kind:?} events are written by the store alone")));
+        }
+        let private = kind.starts_with("x_")
+            && kind.len() <= 64
+            && kind.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+        if !private && !KINDS.contains(&kind) {
+            return Err(invalid(format!("unknown kind {kind:?}; private kinds begin with x_")));
+        }
+        let data = canonical(data).map_err(|e| invalid(format!("data: {e}")))?;
+        if let Err(error) = Payload::parse(kind, data.as_bytes()) {
+            return Err(invalid(format!("{error}: {}", error.source)));
+        }
+        Ok(Self { turn, kind: kind.to_owned(), data })
+    }
+}
+
+/// The one writer of a session. Share it between threads by reference or in an `Arc`.
+pub struct SessionWriter {
+    id: SessionId,
+    dir: PathBuf,
+    log: Log,
+    disk: Arc<dyn Disk>,
+    clock: Arc<dyn Clock>,
+}
+
+impl std::fmt::Debug for SessionWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SessionWriter").field("id", &self.id).field("log", &self.log).finish_non_exhaustive()
+    }
+}
+
+impl SessionWriter {
+    pub(crate) fn new(
+        id: SessionId,
+        dir: PathBuf,
+        log: Log,
+        disk: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { id, dir, log, disk, clock }
+    }
+
+    /// The session's id.
+    #[must_use]
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// The session's directory.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The position that the next event will take.
+    #[must_use]
+    pub fn next_seq(&self) -> Seq {
+        self.log.next_seq()
+    }
+
+    /// Appends events, together and in order. At the end of a turn the session is sealed.
+    ///
+    /// # Errors
+    /// [`Error::Log`]: nothing was appended, or (`Poisoned`) its fate is unknown.
+    ///
+    /// # Durability
+    /// As the store's [`Durability`] says; the acknowledgement names which. At `barrier`, events that others rely on (see
+    /// [`Payload::is_barrier`]) are durable when this returns.
+    pub fn append(&self, events: &[NewEvent]) -> Result<Ack> {
+        let mut drafts = Vec::with_capacity(events.len());
+        for event in events {
+            let data = event.payload.to_data().map_err(|e| Error::InvalidEvent { reason: e.to_string() })?;
+            drafts.push((
+                event.ts.unwrap_or_else(|| self.clock.now()),
+                event.turn,
+                event.payload.kind(),
+                data,
+            ));
+        }
+        let drafts: Vec<Draft<'_>> =
+            drafts.iter().map(|(ts, turn, kind, data)| Draft { ts: *ts, turn: *turn, kind, data }).collect();
+        let ack = self.log.commit(&drafts).map_err(|e| self.error(e))?;
+        self.after(drafts.iter().map(|d| d.kind), ack)
+    }
+
+    /// Appends an event that came as text.
+    ///
+    /// # Errors
+    /// As [`SessionWriter::append`].
+    ///
+    /// # Durability
+    /// As [`SessionWriter::append`].
+    pub fn append_raw(&self, event: &RawEvent) -> Result<Ack> {
+        let ack = self.submit(event)?.wait().map_err(|e| self.error(e))?;
+        self.after([event.kind.as_str()], ack)
+    }
+
+    /// Appends events that came as text; those that are under way together share one sync. An acknowledgement each, in order.
+    pub(crate) fn append_all(&self, events: &[&RawEvent]) -> Vec<Result<Ack>> {
+        let tickets: Vec<Result<Ticket<'_>>> = events.iter().map(|event| self.submit(event)).collect();
+        let acks = tickets.into_iter().map(|ticket| ticket.and_then(|t| t.wait().map_err(|e| self.error(e))));
+        let mut acks: Vec<Result<Ack>> = acks.collect();
+        if let Some(Ok(ack)) = acks.last() {
+            let settled = self.after(events.iter().map(|e| e.kind.as_str()), *ack);
+            if let (Err(error), Some(last)) = (settled, acks.last_mut()) {
+                *last = Err(error);
+            }
+        }
+        acks
+    }
+
+    fn submit(&self, event: &RawEvent) -> Result<Ticket<'_>> {
+        let draft = Draft { ts: self.clock.now(), turn: event.turn, kind: &event.kind, data: &event.data };
+        self.log.append(&[draft]).map_err(|e| self.error(e))
+    }
+
+    /// What events of these kinds ask for besides being written.
+    fn after<'k>(&self, kinds: impl IntoIterator<Item = &'k str>, ack: Ack) -> Result<Ack> {
+        let (mut barrier, mut seal) = (false, false);
+        for kind in kinds {
+            barrier |= Payload::is_barrier(kind);
+            seal |= kind == "turn_ended";
+        }
+        if barrier && self.log.options().durability == Durability::Barrier {
+            self.barrier()?;
+            return Ok(Ack { promise: annals_log::Promise::Durable, ..ack });
+        }
+        if seal {
+            self.log.seal().map_err(|e| self.error(e))?;
+        }
+        Ok(ack)
+    }
+
+    /// Makes everything appended so far durable.
+    ///
+    /// # Errors
+    /// [`Error::Log`].
+    ///
+    /// # Durability
+    /// All before it survives a power cut.
+    pub fn barrier(&self) -> Result<()> {
+        self.log.barrier().map(drop).map_err(|e| self.error(e))
+    }
+
+    /// Keeps bytes beside the log and returns their name, for events to refer to.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    ///
+    /// # Durability
+    /// Durable when this returns.
+    pub fn put_blob(&self, bytes: &[u8]) -> Result<String> {
+        blobs::put(self.disk.as_ref(), &self.dir, bytes)
+    }
+
+    /// Seals and closes the session.
+    ///
+    /// # Errors
+    /// [`Error::Log`].
+    ///
+    /// # Durability
+    /// Everything is durable, at any level.
+    pub fn close(self) -> Result<Witness> {
+        let id = self.id.clone();
+        self.log.close().map_err(|e| Error::from_log(&id, e))
+    }
+
+    fn error(&self, error: annals_log::Error) -> Error {
+        Error::from_log(&self.id, error)
+    }
+}
