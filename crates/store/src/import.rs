@@ -326,7 +326,8 @@ impl<'a> Run<'a> {
                 Err(error) => return Err(error),
             }
         }
-        let new = NewSession { id: Some(id.clone()), started: self.importer.header()? };
+        let (ts, started) = self.importer.header()?;
+        let new = NewSession { id: Some(id.clone()), ts, started };
         self.store.create_with(new, Durability::Os)
     }
 

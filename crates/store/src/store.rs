@@ -3,7 +3,7 @@
 use annals_log::disk::{Disk, OpenMode};
 use annals_log::{Durability, LOG_FILE, Log, Opening, Options, Salvage, SalvagePlan};
 use annals_model::payload::SessionStarted;
-use annals_model::{Draft, FORMAT, SessionId};
+use annals_model::{Draft, FORMAT, SessionId, Timestamp};
 
 use crate::error::{Error, Result};
 use crate::home::{Home, tighten};
@@ -26,6 +26,8 @@ pub struct Store {
 pub struct NewSession {
     /// Its id; a new one is made when absent.
     pub id: Option<SessionId>,
+    /// When it began; now, when absent.
+    pub ts: Option<Timestamp>,
     /// Line 0. Its format is set by the store.
     pub started: SessionStarted,
 }
@@ -83,7 +85,7 @@ impl Store {
         let started = SessionStarted { format: FORMAT, ..new.started };
         let data =
             serde_json::to_string(&started).map_err(|e| Error::InvalidEvent { reason: e.to_string() })?;
-        let first = Draft { ts: now, turn: None, kind: "session_started", data: &data };
+        let first = Draft { ts: new.ts.unwrap_or(now), turn: None, kind: "session_started", data: &data };
         let dir = self.home.session(&id);
         let log = Log::create(self.disk(), &dir, self.log_options(durability), 0, &first)
             .map_err(|e| Error::from_log(&id, e))?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use annals_model::payload::{Foreign, ImportedFrom, SessionStarted, Source};
-use annals_model::{Json, Payload};
+use annals_model::{Json, Payload, Timestamp};
 use serde_json::Value;
 
 use super::convert::Converter;
@@ -52,11 +52,11 @@ impl Importer {
         })
     }
 
-    /// Line 0 of the session's log, from the file's first records.
+    /// Line 0 of the session's log and its time, from the file's first records.
     ///
     /// # Errors
     /// [`Error::SourceNotFound`], [`Error::Io`].
-    pub fn header(&self) -> Result<SessionStarted> {
+    pub fn header(&self) -> Result<(Option<Timestamp>, SessionStarted)> {
         let bytes = beginning(&self.source.path, 256 * 1024)?;
         let records: Vec<Value> = bytes
             .split(|b| *b == b'\n')
@@ -71,7 +71,8 @@ impl Importer {
         let first = |pointer: &str| records.iter().find_map(|record| text(record, pointer));
         let model =
             records.iter().filter_map(|r| text(r, "/message/model")).find(|m| m != convert::SYNTHETIC);
-        Ok(SessionStarted {
+        let ts = first("/timestamp").and_then(|t| Timestamp::parse(&t).ok());
+        let started = SessionStarted {
             format: annals_model::FORMAT,
             workspace: first("/cwd"),
             agent: Some(FORMAT.to_owned()),
@@ -84,7 +85,8 @@ impl Importer {
             }),
             parent: self.source.parent.clone(),
             ..SessionStarted::default()
-        })
+        };
+        Ok((ts, started))
     }
 
     /// The next record; None at the end, and before a last line that is not finished.

@@ -1,0 +1,173 @@
+//! `annals import`.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use annals::import::{Imported, Progress};
+use annals::interop::claude_code::{Environment, Found, discover};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+
+use crate::args::{Agent, ImportArgs};
+use crate::context::Context;
+use crate::error::{FAILED, Failure, Result, object};
+use crate::output;
+
+pub(crate) fn run(context: &Context, args: &ImportArgs) -> Result<ExitCode> {
+    let Agent::ClaudeCode = args.from;
+    let path = args
+        .path
+        .as_deref()
+        .map(|p| std::path::absolute(p).map_err(|e| Failure::io("find", p, e)))
+        .transpose()?;
+    let environment = Environment {
+        claude_config_dir: std::env::var_os("CLAUDE_CONFIG_DIR").filter(|d| !d.is_empty()).map(PathBuf::from),
+        home: std::env::home_dir(),
+    };
+    let found = match discover(path.as_deref(), &environment) {
+        Err(annals::interop::Error::SourceNotFound { path: usual }) if path.is_none() => {
+            return Err(Failure::Other {
+                kind: "SourceNotFound",
+                message: format!("no Claude Code sessions at {}", usual.display()),
+                hint: "give the path of a session file or directory, or try `annals demo`".to_owned(),
+            });
+        }
+        other => other.map_err(annals::Error::from)?,
+    };
+    let store = context.store("import")?;
+    let mut bar = Bar::new(context);
+    let imported = store.import(&found, &mut bar);
+    bar.bar.finish_and_clear();
+    let code = if imported.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) };
+    if context.json {
+        write_json(&imported)?;
+        for (_, error) in imported.failed {
+            tell(&object(&Failure::Store(error)).to_string());
+        }
+    } else {
+        write_text(context, &found, imported)?;
+    }
+    Ok(code)
+}
+
+#[allow(clippy::print_stderr)]
+fn tell(line: &str) {
+    anstream::eprintln!("{line}");
+}
+
+fn write_json(imported: &Imported) -> Result<()> {
+    let losses: Vec<_> =
+        imported.losses.iter().map(|(kind, count)| json!({"kind": kind, "count": count})).collect();
+    let problems: Vec<_> = imported
+        .problems
+        .iter()
+        .map(|p| json!({"file": p.path.display().to_string(), "line": p.line_number, "offset": p.offset, "detail": p.detail}))
+        .collect();
+    let failed: Vec<_> = imported
+        .failed
+        .iter()
+        .map(|(path, error)| json!({"source": path.display().to_string(), "kind": error.kind(), "message": error.to_string()}))
+        .collect();
+    let answer = json!({
+        "schema_version": 1,
+        "found": imported.found,
+        "imported": imported.imported,
+        "unchanged": imported.unchanged,
+        "sessions": imported.sessions,
+        "losses": losses,
+        "problems": problems,
+        "failed": failed,
+    });
+    writeln!(std::io::stdout().lock(), "{answer}")?;
+    Ok(())
+}
+
+fn write_text(context: &Context, found: &Found, imported: Imported) -> Result<()> {
+    let mut out = anstream::stdout().lock();
+    let bytes: u64 = found.files.iter().map(|f| f.size).sum();
+    writeln!(
+        out,
+        "Found {} in {} ({}): {} imported, {} unchanged.",
+        output::count(imported.found, "session file"),
+        output::plain(&found.root.display().to_string()),
+        output::size(bytes),
+        imported.imported,
+        imported.unchanged
+    )?;
+    let (records, events) = imported.sessions.iter().fold((0, 0), |(r, e), s| (r + s.records, e + s.events));
+    if records > 0 {
+        writeln!(
+            out,
+            "{} read, {} written; every record's bytes are kept.",
+            output::count(records, "record"),
+            output::count(events, "event")
+        )?;
+    }
+    if !imported.losses.is_empty() {
+        let losses: Vec<String> =
+            imported.losses.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        writeln!(out, "Not carried over as it was: {}.", losses.join(", "))?;
+    }
+    drop(out);
+    for problem in &imported.problems {
+        let place = format!("{}:{} (byte {})", problem.path.display(), problem.line_number, problem.offset);
+        tell(&format!("warning: {}: {}", output::plain(&place), output::plain(&problem.detail)));
+    }
+    for (reason, count) in reasons(found) {
+        context.note(&format!("Skipped {}: {}.", output::count(count, "file"), output::plain(&reason)));
+    }
+    for (path, error) in imported.failed {
+        let hint = object(&Failure::Store(error));
+        let text = |key: &str| {
+            hint.pointer(&format!("/error/{key}")).and_then(|v| v.as_str()).unwrap_or_default().to_owned()
+        };
+        tell(&format!(
+            "error: {}: {}",
+            output::plain(&path.display().to_string()),
+            output::plain(&text("message"))
+        ));
+        if !text("hint").is_empty() {
+            tell(&format!("hint: {}", output::plain(&text("hint"))));
+        }
+    }
+    if imported.imported > 0 {
+        context.note("`annals list` shows them.");
+    }
+    Ok(())
+}
+
+fn reasons(found: &Found) -> std::collections::BTreeMap<String, u64> {
+    let mut reasons = std::collections::BTreeMap::new();
+    for skipped in &found.skipped {
+        *reasons.entry(skipped.reason.clone()).or_default() += 1;
+    }
+    reasons
+}
+
+/// A progress bar, drawn only on a terminal.
+struct Bar {
+    bar: ProgressBar,
+}
+
+impl Bar {
+    fn new(context: &Context) -> Self {
+        let bar = if context.shows_progress() { ProgressBar::new(0) } else { ProgressBar::hidden() };
+        if let Ok(style) =
+            ProgressStyle::with_template("importing {wide_bar} {bytes}/{total_bytes} {bytes_per_sec}")
+        {
+            bar.set_style(style);
+        }
+        Self { bar }
+    }
+}
+
+impl Progress for Bar {
+    fn started(&mut self, _files: u64, bytes: u64) {
+        self.bar.set_length(bytes);
+    }
+
+    fn advanced(&mut self, bytes: u64) {
+        self.bar.inc(bytes);
+    }
+}

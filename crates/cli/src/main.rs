@@ -1,0 +1,42 @@
+//! The program `annals`.
+//!
+//! stdout is data, stderr is talk. Arguments, environment, terminal and exit codes are this crate's business; what is done with sessions is the
+//! library's.
+
+mod args;
+mod commands;
+mod context;
+mod error;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+use context::Context;
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return error::usage(&error),
+    };
+    let context = Context::new(&args.global);
+    let outcome = match &args.command {
+        None => commands::status::run(&context),
+        Some(Command::Import(args)) => commands::import::run(&context, args),
+        Some(Command::List(args)) => commands::list::run(&context, args),
+        Some(Command::Show(args)) => commands::show::run(&context, args),
+        Some(Command::Resume(args)) => commands::resume::run(&context, args),
+        Some(Command::Record(args)) => commands::record::run(&context, args),
+        Some(Command::Verify(args)) => commands::verify::run(&context, args),
+        Some(Command::Repair(args)) => commands::repair::run(&context, args),
+        Some(Command::Demo) => commands::demo::run(&context),
+        Some(Command::Completions(args)) => commands::completions::run(args),
+        Some(Command::Man(args)) => commands::man::run(args),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(error) => error::report(&context, &error),
+    }
+}
