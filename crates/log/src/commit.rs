@@ -165,7 +165,13 @@ impl Committer {
         }
         for draft in drafts {
             let start = state.pending.bytes.len();
-            let crc = encode(&mut state.pending.bytes, Place { seq, durable, prev }, draft);
+            let durable = match () {
+                () if seeded::on("watermark_ahead") => seq.checked_sub(1),
+                () if seeded::on("watermark_never") => None,
+                () => durable,
+            };
+            let prev_named = if seeded::on("prev_not_chained") { 0 } else { prev };
+            let crc = encode(&mut state.pending.bytes, Place { seq, durable, prev: prev_named }, draft);
             let len = state.pending.bytes.len() - start;
             if len > MAX_LINE_BYTES {
                 state.pending.bytes.truncate(before);
@@ -174,6 +180,9 @@ impl Committer {
             // Line 0 of a fork names its own anchor; see `Line::anchor`.
             prev = if seq == 0 && prev != 0 { prev } else { crc };
             seq += 1;
+        }
+        if seeded::on("stale_number") && drafts.len() > 1 {
+            seq -= 1;
         }
         state.next = (seq, prev);
         if seq > first {
@@ -267,7 +276,9 @@ impl Committer {
                 if later.last.is_some() {
                     later.fate.tell(Err(error.clone()));
                 }
-                state.next = (state.written.0, state.written.1);
+                if !seeded::on("no_rollback") {
+                    state.next = (state.written.0, state.written.1);
+                }
                 state.allocated = state.written.2;
                 Err(error)
             }
@@ -299,7 +310,7 @@ impl Committer {
     /// Writes a batch at the log's end, with a new piece of runway where the old one is used up. Returns the file's new length.
     fn write(&self, bytes: &[u8], at: u64, allocated: u64, sync: bool) -> std::result::Result<u64, Failure> {
         let end = at + bytes.len() as u64;
-        let written = if bytes.is_empty() {
+        let written = if bytes.is_empty() || seeded::on("skip_write") {
             Ok(allocated)
         } else if end <= allocated || self.runway_bytes == 0 {
             write_full(self.file(), bytes, at).map(|()| allocated.max(end))
@@ -356,7 +367,7 @@ impl Committer {
         }
         self.usable(&state)?;
         let end = state.written.2;
-        if state.allocated > end && !seeded::on("keep_runway") {
+        if state.allocated > end {
             let cut = self.file.set_len(end).and_then(|()| self.file.sync());
             if let Err(error) = cut {
                 let broken = Broken::Poisoned(Arc::new(error));

@@ -261,7 +261,7 @@ fn set_aside(
 ) -> Result<Option<Repair>> {
     let path = dir.join(LOG_FILE);
     let beyond = look_beyond(file, offset, seq).map_err(|e| Error::io("read", &path, e))?;
-    if !beyond.content {
+    if !beyond.content || seeded::on("drop_torn_bytes") {
         return Ok(None);
     }
     let (kept_in, kept) = new_torn_file(disk, dir, seq)?;

@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::holder::{Lock, this_process};
 use crate::options::Options;
 use crate::scan::Pieces;
+use crate::seeded;
 
 /// What a salvage would keep and lose.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -86,6 +87,9 @@ pub fn salvage(disk: &dyn Disk, dir: &Path, options: &Options) -> Result<Salvage
     let out = disk.open(&new, OpenMode::CreateNew).map_err(failed)?;
     let mut writer = Writer::new(out);
     for line in &found {
+        if seeded::on("salvage_stops_at_gap") && line.seq > writer.next.0 {
+            break;
+        }
         writer.fill(line.seq).map_err(failed)?;
         writer.copy(file.as_ref(), line).map_err(failed)?;
     }
@@ -94,7 +98,9 @@ pub fn salvage(disk: &dyn Disk, dir: &Path, options: &Options) -> Result<Salvage
     writer.line(options.clock.now(), None, "repaired", &json(&repaired)).map_err(failed)?;
     writer.finish().map_err(failed)?;
     disk.sync_dir(dir).map_err(failed)?;
-    lock.forget()?;
+    if !seeded::on("salvage_keeps_witness") {
+        lock.forget()?;
+    }
     disk.rename(&new, &path).and_then(|()| disk.sync_dir(dir)).map_err(|e| Error::io("replace", &path, e))?;
     Ok(Salvage { plan, original })
 }
@@ -273,6 +279,6 @@ impl Writer {
 
     fn finish(&mut self) -> io::Result<()> {
         self.flush()?;
-        self.out.sync()
+        if seeded::on("salvage_skips_sync") { Ok(()) } else { self.out.sync() }
     }
 }

@@ -16,6 +16,7 @@ use annals_model::line::{LINE_START, Line, LineError, MAX_LINE_BYTES, check};
 use memchr::{memchr, memmem};
 
 use crate::disk::DiskFile;
+use crate::seeded;
 
 /// A damaged place in a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -292,7 +293,8 @@ pub(crate) fn look_beyond(file: &dyn DiskFile, offset: u64, expected: Seq) -> io
             if line.seq >= expected && beyond.resume.is_none() && piece.whole {
                 beyond.resume = Some((piece.offset + from as u64, line.seq));
             }
-            if line.durable.is_some_and(|d| d >= expected) {
+            let naive = seeded::on("valid_line_follows") && line.seq >= expected;
+            if naive || line.durable.is_some_and(|d| d >= expected) {
                 beyond.proof = true;
             }
         }
