@@ -5,6 +5,7 @@
 //! | creating | no file, or one without a whole event | never acknowledged: may be begun anew |
 //! | writing a batch | any subset of the unsynced sectors | beyond the watermark: keeps the bytes aside, cuts, appends `repaired` |
 //! | extending the runway | newlines or zeros at the end | uses or cuts them |
+//! | naming the file | a whole log whose name may not be durable | makes the names durable |
 //! | closing | a seal without a closing line | goes on |
 //!
 //! INVARIANT(I3): the cut is durable before anything new is appended, and what is valid but not known to be durable is written
@@ -94,9 +95,7 @@ impl Log {
         *log.sealed_to.lock().unwrap_or_else(std::sync::PoisonError::into_inner) =
             Sealed::none(log.committer.standing().2);
         if !seeded::on("skip_sync_dir") {
-            for name in [Some(dir), dir.parent(), dir.parent().and_then(Path::parent)].into_iter().flatten() {
-                disk.sync_dir(name).map_err(|e| Error::io("sync", name, e))?;
-            }
+            sync_names(disk, dir)?;
         }
         Ok(log)
     }
@@ -164,6 +163,9 @@ impl Log {
         };
         let allocated = settle(file.as_ref(), position, &options, &reader.tail())
             .map_err(|e| Error::io("repair", &path, e))?;
+        if !seeded::on("trust_the_names") {
+            sync_names(disk, dir)?;
+        }
         let start = Start { next_seq: seq, prev: anchor, end: position.end, allocated, durable: Some(last) };
         let sealed = match position.sealed_at {
             Some(at) => Sealed::after(at, if position.closed { position.end } else { at }),
@@ -196,6 +198,15 @@ impl Log {
         let sealed = sealed.unwrap_or(Sealed::none(0));
         Self { path, committer, options, lock: Mutex::new(lock), sealed_to: Mutex::new(sealed), reopened }
     }
+}
+
+/// Makes the log's name, and those of the directories on the way to it, durable. An open after a crash does it too: the creation may
+/// have been cut short before it came to that, on a machine that went on.
+fn sync_names(disk: &dyn Disk, dir: &Path) -> Result<()> {
+    for name in [Some(dir), dir.parent(), dir.parent().and_then(Path::parent)].into_iter().flatten() {
+        disk.sync_dir(name).map_err(|e| Error::io("sync", name, e))?;
+    }
+    Ok(())
 }
 
 /// The later of two witnesses.

@@ -19,6 +19,7 @@ const BUGS: &[&str] = &[
     "skip_repair",
     "skip_repair_sync",
     "trust_the_cache",
+    "trust_the_names",
     "drop_torn_bytes",
     "blank_looks_clean",
     "valid_line_follows",

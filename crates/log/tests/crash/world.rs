@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use annals_log::disk::Disk;
 use annals_log::{Durability, Error, Item, Log, Options, Promise, Reader, Runway, Tail};
-use annals_model::{Clock, Draft};
+use annals_model::Draft;
 use annals_testkit::clock::FixedClock;
 use annals_testkit::rng::Rng;
 use annals_testkit::sim::SimDisk;
@@ -83,8 +83,16 @@ impl World {
         let data = format!("{{\"format\":1,\"n\":{}}}", self.counter);
         self.counter += 1;
         let first = Draft { ts: self.options.clock.now(), turn: None, kind: "session_started", data: &data };
-        self.submitted = vec![Entry { kind: "session_started".into(), data: data.clone() }];
-        let log = Log::create(&self.disk, &dir(), self.options.clone(), 0, &first)?;
+        let before = std::mem::replace(
+            &mut self.submitted,
+            vec![Entry { kind: "session_started".into(), data: data.clone() }],
+        );
+        let created = Log::create(&self.disk, &dir(), self.options.clone(), 0, &first);
+        if matches!(created, Err(Error::AlreadyExists { .. })) {
+            // An earlier attempt failed after its event had been written: it may stand there.
+            self.submitted = before;
+        }
+        let log = created?;
         self.durable = 1;
         self.written = 1;
         self.began = true;
