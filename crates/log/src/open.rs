@@ -277,7 +277,7 @@ fn set_aside(
     }
     let (kept_in, kept) = new_torn_file(disk, dir, seq)?;
     let failed = |e| Error::io("keep the torn tail in", &kept_in, e);
-    let mut buf = vec![0; 256 * 1024];
+    let mut buf = vec![0; usize::try_from(len_bytes).unwrap_or(usize::MAX).min(256 * 1024)];
     let mut done = 0;
     while done < len_bytes {
         let want = usize::try_from(len_bytes - done).unwrap_or(usize::MAX).min(buf.len());
@@ -325,7 +325,7 @@ fn settle(file: &dyn DiskFile, position: &Position, options: &Options, tail: &Ta
 
 /// Writes the bytes `from..to` again, as they are.
 fn rewrite(file: &dyn DiskFile, from: u64, to: u64) -> io::Result<()> {
-    let mut buf = vec![0; 256 * 1024];
+    let mut buf = vec![0; usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX).min(256 * 1024)];
     let mut at = from;
     while at < to {
         let want = usize::try_from(to - at).unwrap_or(usize::MAX).min(buf.len());

@@ -134,13 +134,16 @@ pub(crate) struct Pieces {
     start: u64,
     filled: usize,
     at: usize,
+    /// The last read filled the buffer: there is more, and larger reads are worth their memory.
+    eager: bool,
 }
 
+const FIRST_BYTES: usize = 16 * 1024;
 const BUFFER_BYTES: usize = 1024 * 1024;
 
 impl Pieces {
     pub(crate) fn new(offset: u64) -> Self {
-        Self { buf: Vec::new(), start: offset, filled: 0, at: 0 }
+        Self { buf: Vec::new(), start: offset, filled: 0, at: 0, eager: false }
     }
 
     /// The offset of the next piece.
@@ -193,17 +196,23 @@ impl Pieces {
             self.filled -= self.at;
             self.at = 0;
         }
-        if self.filled == self.buf.len() {
-            self.buf.resize((self.buf.len() * 2).max(BUFFER_BYTES), 0);
+        // Small at first, since most logs and most questions are: zeroing a megabyte costs more than reading a small log.
+        if self.filled == self.buf.len() || (self.eager && self.buf.len() < BUFFER_BYTES) {
+            let len = self.buf.len();
+            // Beyond a megabyte only a line that is longer asks for more.
+            let grown = if len < BUFFER_BYTES { (len * 4).clamp(FIRST_BYTES, BUFFER_BYTES) } else { len * 2 };
+            self.buf.resize(grown, 0);
         }
         let offset = self.start + self.filled as u64;
         let free = self.buf.get_mut(self.filled..).unwrap_or_default();
+        let free_len = free.len();
         let read = loop {
             match file.read_at(free, offset) {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 other => break other?,
             }
         };
+        self.eager = read == free_len;
         self.filled += read;
         Ok(read > 0)
     }
