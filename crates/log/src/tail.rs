@@ -85,6 +85,23 @@ pub struct OwnedLine {
     pub data: Vec<u8>,
 }
 
+impl OwnedLine {
+    /// The line as one that borrows its text. What links it to others (`durable`, `prev`, `crc`) is not kept, and zero or None in it.
+    #[must_use]
+    pub fn line(&self) -> Line<'_> {
+        Line {
+            seq: self.seq,
+            durable: None,
+            prev: 0,
+            ts: &self.ts,
+            turn: self.turn,
+            kind: &self.kind,
+            data: &self.data,
+            crc: 0,
+        }
+    }
+}
+
 /// The whole lines within the last `limit_bytes` of the log in `dir`, oldest first. Each is checked by itself; what lies before them is
 /// not looked at. A torn end yields the lines before it only when it is short enough to leave some.
 ///

@@ -1,6 +1,7 @@
 //! Blobs: bytes beside the log, named by their BLAKE3, written once.
 //!
-//! INVARIANT: a blob that exists is never opened for writing. It is written under another name, synced, and only then given its own.
+//! INVARIANT: a blob that exists is never opened for writing. It is written under another name, synced, and only then given its own. One
+//! thread at a time: the session's writer holds a lock around [`put`], since the name to write under follows from the bytes.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,15 +20,19 @@ fn path_of(session: &Path, name: &str) -> PathBuf {
     session.join("blobs").join(name)
 }
 
-/// Keeps bytes and returns their name. Durable when this returns, unless they were there already.
+/// Keeps bytes and returns their name. Durable when this returns.
 pub(crate) fn put(disk: &dyn Disk, session: &Path, bytes: &[u8]) -> Result<String> {
     let name = blake3::hash(bytes).to_hex().to_string();
     let path = path_of(session, &name);
-    if disk.open(&path, OpenMode::Read).is_ok() {
-        return Ok(name);
-    }
     let dir = session.join("blobs");
     let failed = |e| Error::io("write", &path, e);
+    let present = disk.open(&path, OpenMode::Read).and_then(|file| file.len());
+    // One of another length was damaged: a whole one takes its place.
+    if present.is_ok_and(|len| len == bytes.len() as u64) {
+        // Whoever gave it its name may have been killed before that was durable.
+        disk.sync_dir(&dir).and_then(|()| disk.sync_dir(session)).map_err(failed)?;
+        return Ok(name);
+    }
     disk.create_dirs(&dir).map_err(failed)?;
     tighten(&dir)?;
     let temporary = dir.join(format!("{name}.tmp"));

@@ -16,6 +16,8 @@ use annals_model::SessionId;
 
 use crate::error::{Error, Result};
 
+const NOTE_BEGINNING: &str = "This is a data directory of Annals.";
+
 const README: &str = "\
 This is a data directory of Annals. Each directory in sessions/ is one session:
 
@@ -44,8 +46,7 @@ impl Home {
             }
             Ok(_) => {
                 let mut entries = std::fs::read_dir(root).map_err(|e| Error::io("read", root, e))?;
-                if entries.next().is_some() && !home.sessions().is_dir() && !root.join("README.txt").is_file()
-                {
+                if entries.next().is_some() && !home.sessions().is_dir() && !home.has_our_note() {
                     let reason = "it holds other files and no sessions directory";
                     return Err(Error::NotAStore { path: root.to_owned(), reason });
                 }
@@ -72,13 +73,32 @@ impl Home {
         self.sessions().join(id.as_str())
     }
 
-    /// Makes the directories and the note for people, and takes from others what rights they have.
+    fn note(&self) -> PathBuf {
+        self.root.join("README.txt")
+    }
+
+    /// Whether the note for people is here. Many directories have a file of its name.
+    fn has_our_note(&self) -> bool {
+        std::fs::read(self.note()).is_ok_and(|text| text.starts_with(NOTE_BEGINNING.as_bytes()))
+    }
+
+    /// Takes from others what rights they have to the directories.
+    pub(crate) fn tighten(&self) -> Result<()> {
+        tighten(&self.root)?;
+        tighten(&self.sessions())
+    }
+
+    /// Makes the directories and the note for people. INVARIANT: the note is there only once the names above the home are durable, so that
+    /// a process that was killed between making and syncing them leaves the sync to the next one.
     pub(crate) fn prepare(&self, disk: &dyn Disk) -> Result<()> {
         let sessions = self.sessions();
         disk.create_dirs(&sessions).map_err(|e| Error::io("create", &sessions, e))?;
-        tighten(&self.root)?;
-        tighten(&sessions)?;
-        let readme = self.root.join("README.txt");
+        self.tighten()?;
+        let readme = self.note();
+        if disk.open(&readme, OpenMode::Read).is_ok() {
+            return Ok(());
+        }
+        sync_above(disk, &self.root)?;
         match disk.open(&readme, OpenMode::CreateNew) {
             Ok(file) => {
                 write_full(file.as_ref(), README.as_bytes(), 0).map_err(|e| Error::io("write", readme, e))
@@ -87,6 +107,27 @@ impl Home {
             Err(e) => Err(Error::io("create", readme, e)),
         }
     }
+}
+
+/// Makes the names of a new home, and of the directories made with it, durable. The log sees to those below.
+fn sync_above(disk: &dyn Disk, root: &Path) -> Result<()> {
+    for above in root.ancestors().skip(1) {
+        let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+        match disk.sync_dir(above) {
+            Ok(()) => {}
+            // Directories that are not ours to open were there before us, and some file systems have nothing to sync.
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    io::ErrorKind::PermissionDenied
+                        | io::ErrorKind::NotFound
+                        | io::ErrorKind::InvalidInput
+                        | io::ErrorKind::Unsupported
+                ) => {}
+            Err(e) => return Err(Error::io("sync", above, e)),
+        }
+    }
+    Ok(())
 }
 
 /// Makes a file or directory its owner's alone, if it is not. Entries that are not there are left at that.
@@ -123,7 +164,23 @@ fn network_file_system(path: &Path) -> Option<&'static str> {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+/// macOS names the file system, and says whether it is of this machine.
+#[cfg(target_os = "macos")]
+fn network_file_system(path: &Path) -> Option<&'static str> {
+    let found = path.ancestors().find_map(|p| rustix::fs::statfs(p).ok())?;
+    let name: Vec<u8> =
+        found.f_fstypename.iter().map(|c| c.to_ne_bytes()[0]).take_while(|b| *b != 0).collect();
+    match name.as_slice() {
+        b"nfs" => Some("NFS"),
+        b"smbfs" => Some("SMB"),
+        b"afpfs" => Some("AFP"),
+        b"afs" | b"auristorfs" => Some("AFS"),
+        b"webdav" => Some("WebDAV"),
+        _ => None,
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
 fn network_file_system(_path: &Path) -> Option<&'static str> {
     None
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use annals_log::disk::Disk;
-use annals_log::{LOG_FILE, Report};
-use annals_model::{Payload, Seq, SessionId};
+use annals_log::{Item, LOG_FILE, Reader, Report};
+use annals_model::event::Event;
+use annals_model::{Payload, SessionId};
 use serde::Serialize;
 
 use crate::blobs;
 use crate::error::{Error, Result};
-use crate::reading::{EventReader, Found};
 
 /// Something wrong with a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -62,39 +62,43 @@ pub(crate) fn verify(disk: &dyn Disk, dir: &Path, id: &SessionId) -> Result<Veri
         })
         .collect();
     let (mut whole, mut seen) = (0, BTreeSet::new());
-    let mut reader = EventReader::open(disk, dir, id)?;
-    while let Some(found) = reader.next_found()? {
-        match found {
-            Found::Event(event) => {
-                for name in blobs_of(&event.payload) {
-                    if !seen.insert(name.to_owned()) {
-                        continue;
-                    }
-                    let file = dir.join("blobs").join(name);
-                    match blobs::check(disk, dir, name).map_err(|e| Error::io("read", &file, e))? {
-                        None => whole += 1,
-                        Some(wrong) => {
-                            let missing = wrong == "it is missing";
-                            let kind = if missing { "blob_missing" } else { "blob_damaged" };
-                            let detail = format!("event {} refers to this blob: {wrong}", event.seq);
-                            problems.push(problem(&file, event.seq, 0, kind, detail));
-                        }
-                    }
+    let failed = |e| Error::from_log(id, e);
+    let mut reader = Reader::open(disk, dir).map_err(failed)?;
+    let mut line_number = 0;
+    while let Some(item) = reader.next_item().map_err(failed)? {
+        let (line, offset) = match item {
+            Item::Line { line, offset, .. } => (line, offset),
+            Item::Gap(damage) => {
+                line_number = damage.line;
+                continue;
+            }
+        };
+        line_number += 1;
+        let event = match Event::from_line(&line) {
+            Ok(event) => event,
+            Err(error) => {
+                let detail = format!("event {}: {error}: {}", line.seq, error.source);
+                problems.push(problem(&path, line_number, offset, "unfit", detail));
+                continue;
+            }
+        };
+        for name in blobs_of(&event.payload) {
+            if !seen.insert(name.to_owned()) {
+                continue;
+            }
+            let file = dir.join("blobs").join(name);
+            match blobs::check(disk, dir, name).map_err(|e| Error::io("read", &file, e))? {
+                None => whole += 1,
+                Some(wrong) => {
+                    let missing = wrong == "it is missing";
+                    let kind = if missing { "blob_missing" } else { "blob_damaged" };
+                    let detail = format!("event {} refers to this blob: {wrong}", event.seq);
+                    problems.push(problem(&file, event.seq, 0, kind, detail));
                 }
             }
-            Found::Unfit { seq, kind, error } => {
-                let detail =
-                    format!("event {seq}: the data of this {kind} event does not fit: {}", error.source);
-                problems.push(problem(&path, line_of(seq), 0, "unfit", detail));
-            }
-            Found::Gap(_) => {}
         }
     }
     Ok(Verification { report, blobs: whole, problems })
-}
-
-fn line_of(seq: Seq) -> u64 {
-    seq + 1
 }
 
 /// The blobs that an event refers to.

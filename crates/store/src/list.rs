@@ -1,26 +1,32 @@
-//! The list: every session, newest first, from the heads and tails of their logs.
+//! The list: every session, newest first.
 //!
-//! Small logs are read whole. Of a large one only the first and the last part is read, so that a list costs the same whatever the
-//! sizes; what can't be known that way is left out of the answer (`messages` is None) rather than guessed.
+//! Logs of a usual size are read through, without parsing what a list does not show. Of a large one only the first and the last part is
+//! read, so that a list costs the same whatever the sizes; what can't be known that way is left out of the answer (`messages` is None)
+//! rather than guessed. A title given in the part between is missed until there is an index.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use annals_log::disk::{Disk, OpenMode};
-use annals_log::{LOG_FILE, OwnedLine, holder};
+use annals_log::{Item, LOG_FILE, OwnedLine, Reader, holder};
 use annals_model::event::Event;
 use annals_model::fold::{Meta, Status};
-use annals_model::{Line, SessionId, Timestamp};
-use serde::Serialize;
+use annals_model::payload::{FilesChanged, Foreign, SourceRecorded, ToolCall, ToolResult};
+use annals_model::{Line, Payload, SessionId, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::home::Home;
-use crate::reading::{EventReader, Found};
 
-/// Logs up to this size are read whole.
-const WHOLE_BYTES: u64 = 512 * 1024;
+/// Logs up to this size are read through.
+const WHOLE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// How much of a larger log's beginning and end is read.
 const PART_BYTES: u64 = 64 * 1024;
+
+/// Up to this many sessions are read by one thread.
+const ALONE: usize = 8;
 
 /// What a list says of one session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -84,12 +90,12 @@ pub(crate) fn ids(disk: &dyn Disk, home: &Home) -> Result<Vec<SessionId>> {
 }
 
 pub(crate) fn list(disk: &dyn Disk, home: &Home) -> Result<Listing> {
-    let mut listing = Listing::default();
+    let ids = ids(disk, home)?;
+    let mut listing = Listing { total: ids.len() as u64, ..Listing::default() };
     let mut hidden: BTreeMap<&'static str, u64> = BTreeMap::new();
-    for id in ids(disk, home)? {
-        listing.total += 1;
+    for summary in summaries(disk, home, &ids) {
         // One bad session costs one session.
-        match summary(disk, home, &id) {
+        match summary {
             Ok(summary) => listing.sessions.push(summary),
             Err(reason) => *hidden.entry(reason).or_default() += 1,
         }
@@ -101,12 +107,31 @@ pub(crate) fn list(disk: &dyn Disk, home: &Home) -> Result<Listing> {
     Ok(listing)
 }
 
+type Summarised = std::result::Result<Summary, &'static str>;
+
+/// The summaries of sessions, in no order; by all processors when there are many.
+fn summaries(disk: &dyn Disk, home: &Home, ids: &[SessionId]) -> Vec<Summarised> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
+    if ids.len() <= ALONE || threads == 1 {
+        return ids.iter().map(|id| summary(disk, home, id)).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let all = Mutex::new(Vec::with_capacity(ids.len()));
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(id) = ids.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let summary = summary(disk, home, id);
+                    all.lock().unwrap_or_else(PoisonError::into_inner).push(summary);
+                }
+            });
+        }
+    });
+    all.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A session's summary, or why there is none.
-pub(crate) fn summary(
-    disk: &dyn Disk,
-    home: &Home,
-    id: &SessionId,
-) -> std::result::Result<Summary, &'static str> {
+pub(crate) fn summary(disk: &dyn Disk, home: &Home, id: &SessionId) -> Summarised {
     let dir = home.session(id);
     let not_there = |e: std::io::Error| match e.kind() {
         std::io::ErrorKind::NotFound => "unfinished",
@@ -115,63 +140,126 @@ pub(crate) fn summary(
     let file = disk.open(&dir.join(LOG_FILE), OpenMode::Read).map_err(not_there)?;
     let len = file.len().map_err(not_there)?;
     let whole = len <= WHOLE_BYTES;
-    let mut meta = Meta::default();
-    let mut damaged = false;
-    let mut reader = EventReader::open(disk, &dir, id).map_err(|_| "unreadable")?;
-    let mut read = 0;
-    while let Some(found) = reader.next_found().map_err(|_| "unreadable")? {
-        match found {
-            Found::Event(event) => meta.apply(&event),
-            Found::Unfit { .. } => {}
-            Found::Gap(_) => damaged = true,
-        }
-        read += 1;
-        if !whole && read >= 64 {
-            break;
+    let mut seen = Seen::default();
+    let mut reader = Reader::open(disk, &dir).map_err(|_| "unreadable")?;
+    let mut lines = 0;
+    while let Some(item) = reader.next_item().map_err(|_| "unreadable")? {
+        match item {
+            Item::Line { line, offset, .. } => {
+                seen.take(&line);
+                lines += 1;
+                // The first prompt, and so the title, may stand behind a long beginning.
+                if !whole && lines >= 16 && (offset >= PART_BYTES && seen.meta.title.is_some() || lines >= 64)
+                {
+                    break;
+                }
+            }
+            Item::Gap(_) => seen.damaged = true,
         }
     }
     if !whole {
-        let head = meta.events;
-        let tail = annals_log::last_lines(disk, &dir, PART_BYTES).map_err(|_| "unreadable")?;
-        tail.iter().filter(|line| line.seq >= head).filter_map(event).for_each(|event| meta.apply(&event));
+        let tail = last_lines(disk, &dir, len).map_err(|_| "unreadable")?;
+        seen.go_on_at_the_end(&tail);
+        // Reading through would notice this.
+        seen.damaged |= holder::witness(disk, &dir).is_some_and(|witness| witness.end > len);
     }
-    if meta.events == 0 {
-        return Err(if damaged { "damaged" } else { "unfinished" });
+    if seen.events == 0 {
+        return Err(if seen.damaged { "damaged" } else { "unfinished" });
     }
     let open = holder::holder(disk, &dir).is_some();
-    let status = match meta.status() {
-        _ if damaged => "damaged",
-        _ if open => "open",
-        Status::Idle => "idle",
-        // Nobody writes it: what was running was cut short.
-        Status::Running | Status::Interrupted => "interrupted",
-        Status::Ended => "ended",
-    };
-    Ok(Summary {
-        id: id.clone(),
-        conversation_id: None,
-        title: meta.title,
-        status,
-        events: meta.events,
-        messages: whole.then_some(meta.messages),
-        created: meta.created,
-        updated: meta.updated.or(meta.created),
-        workspace: meta.workspace,
-        origin: meta.origin,
-        source: meta.imported_from.map(|from| from.format),
-    })
+    Ok(seen.summary(id, open, whole))
 }
 
-fn event(line: &OwnedLine) -> Option<Event> {
-    let line = Line {
-        seq: line.seq,
-        durable: None,
-        prev: 0,
-        ts: &line.ts,
-        turn: line.turn,
-        kind: &line.kind,
-        data: &line.data,
-        crc: 0,
+/// The last lines of a log of `len` bytes. The part read grows until there is a whole line in it: the last one may be long.
+fn last_lines(disk: &dyn Disk, dir: &std::path::Path, len: u64) -> annals_log::Result<Vec<OwnedLine>> {
+    let mut part = PART_BYTES;
+    loop {
+        let lines = annals_log::last_lines(disk, dir, part)?;
+        if !lines.is_empty() || part >= len {
+            return Ok(lines);
+        }
+        part *= 16;
+    }
+}
+
+/// What was seen of a log.
+#[derive(Debug, Default)]
+struct Seen {
+    meta: Meta,
+    /// What the last lines alone tell: what the first ones left open may be settled in between.
+    end: Option<Meta>,
+    /// Events, whether or not their data fits.
+    events: u64,
+    last: Option<Timestamp>,
+    damaged: bool,
+}
+
+impl Seen {
+    fn take(&mut self, line: &Line<'_>) {
+        self.events = line.seq + 1;
+        if let Some(event) = event_for_a_list(line) {
+            self.meta.apply(&event);
+            self.last = Some(event.ts);
+        }
+    }
+
+    fn go_on_at_the_end(&mut self, tail: &[OwnedLine]) {
+        let (head, mut end) = (self.events, Meta::default());
+        for owned in tail.iter().filter(|line| line.seq >= head) {
+            let line = owned.line();
+            if let Some(event) = event_for_a_list(&line) {
+                end.apply(&event);
+            }
+            self.take(&line);
+        }
+        self.end = Some(end);
+    }
+
+    fn summary(self, id: &SessionId, open: bool, whole: bool) -> Summary {
+        let status = match self.end.as_ref().unwrap_or(&self.meta).status() {
+            _ if self.damaged => "damaged",
+            _ if open => "open",
+            Status::Idle => "idle",
+            // Nobody writes it: what was running was cut short.
+            Status::Running | Status::Interrupted => "interrupted",
+            Status::Ended => "ended",
+        };
+        let updated = match &self.end {
+            // The last message lies between: not before the last event by much, and not where the beginning says.
+            Some(end) => end.updated.or(self.last),
+            None => self.meta.updated,
+        };
+        Summary {
+            id: id.clone(),
+            conversation_id: None,
+            title: self.meta.title,
+            status,
+            events: self.events,
+            messages: whole.then_some(self.meta.messages),
+            created: self.meta.created,
+            updated: updated.or(self.meta.created),
+            workspace: self.meta.workspace,
+            origin: self.meta.origin,
+            source: self.meta.imported_from.map(|from| from.format),
+        }
+    }
+}
+
+/// Tool calls, results and imported records are most of a log's bytes, and a list shows none of what they say.
+fn event_for_a_list(line: &Line<'_>) -> Option<Event> {
+    #[derive(Deserialize)]
+    struct Named {
+        id: String,
+    }
+    let id = || serde_json::from_slice::<Named>(line.data).ok().map(|named| named.id);
+    let payload = match line.kind {
+        "tool_call" => ToolCall { id: id()?, ..ToolCall::default() }.into(),
+        "tool_result" => ToolResult { id: id()?, ..ToolResult::default() }.into(),
+        "foreign" => Foreign::default().into(),
+        "source_recorded" => SourceRecorded::default().into(),
+        "files_changed" => FilesChanged::default().into(),
+        kind => Payload::parse(kind, line.data).ok()?,
     };
-    Event::from_line(&line).ok()
+    let ts = Timestamp::parse(line.ts).unwrap_or_default();
+    Some(Event { seq: line.seq, ts, turn: line.turn, payload })
 }

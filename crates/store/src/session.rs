@@ -1,10 +1,10 @@
 //! A session opened for writing.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use annals_log::disk::Disk;
-use annals_log::{Ack, Durability, Log, Ticket, Witness};
+use annals_log::{Ack, Durability, Log, Promise, Ticket, Witness};
 use annals_model::canon::canonical;
 use annals_model::{Clock, Draft, KINDS, Payload, Seq, SessionId, Timestamp};
 
@@ -61,6 +61,23 @@ impl RawEvent {
     }
 }
 
+/// An event's data in canonical form. What a payload carries as JSON may have been laid out on several lines by whoever made it.
+fn data_of(payload: &Payload) -> Result<String> {
+    let invalid = |reason| Error::InvalidEvent { reason };
+    let kind = payload.kind();
+    if matches!(kind, "session_started" | "repaired" | "lost" | "sealed" | "closed") {
+        return Err(invalid(format!("{kind:?} events are written by the log alone")));
+    }
+    let word = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
+    if let Payload::Unknown { kind, .. } = payload
+        && (kind.is_empty() || !kind.bytes().all(word) || KINDS.contains(&kind.as_str()))
+    {
+        return Err(invalid(format!("{kind:?} can't be the kind of an event that is not known")));
+    }
+    let data = payload.to_data().map_err(|e| invalid(e.to_string()))?;
+    canonical(&data).map_err(|e| invalid(format!("data: {e}")))
+}
+
 /// The one writer of a session. Share it between threads by reference or in an `Arc`.
 pub struct SessionWriter {
     id: SessionId,
@@ -68,6 +85,8 @@ pub struct SessionWriter {
     log: Log,
     disk: Arc<dyn Disk>,
     clock: Arc<dyn Clock>,
+    /// Held while a blob is written.
+    keeping: Mutex<()>,
 }
 
 impl std::fmt::Debug for SessionWriter {
@@ -84,7 +103,7 @@ impl SessionWriter {
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { id, dir, log, disk, clock }
+        Self { id, dir, log, disk, clock, keeping: Mutex::new(()) }
     }
 
     /// The session's id.
@@ -108,7 +127,8 @@ impl SessionWriter {
     /// Appends events, together and in order. At the end of a turn the session is sealed.
     ///
     /// # Errors
-    /// [`Error::Log`]: nothing was appended, or (`Poisoned`) its fate is unknown.
+    /// [`Error::InvalidEvent`] for what only the log writes, and for kinds that can't stand in a line; [`Error::Log`]. Nothing was appended
+    /// then, or (`Poisoned`) its fate is unknown.
     ///
     /// # Durability
     /// As the store's [`Durability`] says; the acknowledgement names which. At `barrier`, events that others rely on (see
@@ -116,7 +136,7 @@ impl SessionWriter {
     pub fn append(&self, events: &[NewEvent]) -> Result<Ack> {
         let mut drafts = Vec::with_capacity(events.len());
         for event in events {
-            let data = event.payload.to_data().map_err(|e| Error::InvalidEvent { reason: e.to_string() })?;
+            let data = data_of(&event.payload)?;
             drafts.push((
                 event.ts.unwrap_or_else(|| self.clock.now()),
                 event.turn,
@@ -146,14 +166,14 @@ impl SessionWriter {
     pub(crate) fn append_all(&self, events: &[&RawEvent]) -> Vec<Result<Ack>> {
         let tickets: Vec<Result<Ticket<'_>>> = events.iter().map(|event| self.submit(event)).collect();
         let acks = tickets.into_iter().map(|ticket| ticket.and_then(|t| t.wait().map_err(|e| self.error(e))));
-        let mut acks: Vec<Result<Ack>> = acks.collect();
-        if let Some(Ok(ack)) = acks.last() {
-            let settled = self.after(events.iter().map(|e| e.kind.as_str()), *ack);
-            if let (Err(error), Some(last)) = (settled, acks.last_mut()) {
-                *last = Err(error);
-            }
-        }
-        acks
+        let acks: Vec<Result<Ack>> = acks.collect();
+        let appended = events.iter().zip(&acks).filter(|(_, ack)| ack.is_ok());
+        let settled = self.settle(appended.map(|(event, _)| event.kind.as_str()));
+        let ack = |ack: Ack| match &settled {
+            Ok(promise) => Ok(Ack { promise: promise.unwrap_or(ack.promise), ..ack }),
+            Err(error) => Err(self.error(error.clone())),
+        };
+        acks.into_iter().map(|a| a.and_then(ack)).collect()
     }
 
     fn submit(&self, event: &RawEvent) -> Result<Ticket<'_>> {
@@ -161,21 +181,29 @@ impl SessionWriter {
         self.log.append(&[draft]).map_err(|e| self.error(e))
     }
 
-    /// What events of these kinds ask for besides being written.
     fn after<'k>(&self, kinds: impl IntoIterator<Item = &'k str>, ack: Ack) -> Result<Ack> {
+        let promise = self.settle(kinds).map_err(|e| self.error(e))?;
+        Ok(Ack { promise: promise.unwrap_or(ack.promise), ..ack })
+    }
+
+    /// Does what events of these kinds, just appended, ask for besides being written. Says what they are promised when that is more than
+    /// they were promised so far.
+    fn settle<'k>(&self, kinds: impl IntoIterator<Item = &'k str>) -> annals_log::Result<Option<Promise>> {
         let (mut barrier, mut seal) = (false, false);
         for kind in kinds {
             barrier |= Payload::is_barrier(kind);
             seal |= kind == "turn_ended";
         }
-        if barrier && self.log.options().durability == Durability::Barrier {
-            self.barrier()?;
-            return Ok(Ack { promise: annals_log::Promise::Durable, ..ack });
-        }
         if seal {
-            self.log.seal().map_err(|e| self.error(e))?;
+            // The events are in the log whatever becomes of their seal; to call them rejected would have them appended twice. The next
+            // seal covers these bytes too, and a writer that can't go on says so at the next append.
+            let _ = self.log.seal();
         }
-        Ok(ack)
+        if barrier && self.log.options().durability == Durability::Barrier {
+            self.log.barrier()?;
+            return Ok(Some(Promise::Durable));
+        }
+        Ok(None)
     }
 
     /// Makes everything appended so far durable.
@@ -197,6 +225,7 @@ impl SessionWriter {
     /// # Durability
     /// Durable when this returns.
     pub fn put_blob(&self, bytes: &[u8]) -> Result<String> {
+        let _one_at_a_time = self.keeping.lock().unwrap_or_else(PoisonError::into_inner);
         blobs::put(self.disk.as_ref(), &self.dir, bytes)
     }
 

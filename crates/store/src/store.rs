@@ -111,6 +111,7 @@ impl Store {
         let dir = self.home.session(id);
         let opened = Log::open(self.disk(), &dir, self.log_options(durability), None);
         let (log, opening) = opened.map_err(|e| Error::from_log(id, e))?;
+        self.home.tighten()?;
         tighten(&dir)?;
         tighten(&dir.join(LOG_FILE))?;
         Ok((self.writer(id.clone(), log), opening))
@@ -158,8 +159,16 @@ impl Store {
     /// Reads a session's events. Takes no lock; the session may be written meanwhile.
     ///
     /// # Errors
-    /// [`Error::SessionNotFound`], [`Error::Log`].
+    /// [`Error::SessionNotFound`], also for one whose creation never finished; [`Error::Log`].
     pub fn read(&self, id: &SessionId) -> Result<EventReader> {
+        if self.reader(id)?.next_found()?.is_none() {
+            return Err(Error::SessionNotFound { query: id.to_string(), similar: Vec::new() });
+        }
+        self.reader(id)
+    }
+
+    /// As [`Store::read`], but a session whose creation never finished reads as empty.
+    pub(crate) fn reader(&self, id: &SessionId) -> Result<EventReader> {
         EventReader::open(self.disk(), &self.home.session(id), id)
     }
 

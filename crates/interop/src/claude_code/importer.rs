@@ -189,6 +189,6 @@ impl Importer {
 
     /// Tells which position the next event takes in the log, where it is not the one after the last.
     pub fn set_next_seq(&mut self, seq: u64) {
-        self.state.next_seq = seq;
+        self.state.go_to(seq);
     }
 }

@@ -53,6 +53,17 @@ impl State {
         self.recent.push_back((id.to_owned(), from, to));
     }
 
+    /// The next event stands at `seq`. Where that is further on than was counted, the last record's events end there: an import that was
+    /// cut short between them goes on behind what the log wrote in between.
+    pub(super) fn go_to(&mut self, seq: u64) {
+        if let Some((_, _, to)) = self.recent.back_mut()
+            && *to == self.next_seq
+        {
+            *to = seq.max(*to);
+        }
+        self.next_seq = seq;
+    }
+
     /// The positions of a recent record's events.
     pub(super) fn events_of(&self, id: &str) -> Option<(u64, u64)> {
         self.recent.iter().rev().find(|(known, ..)| known == id).map(|(_, from, to)| (*from, *to))

@@ -1,0 +1,11 @@
+//! The store through its public door.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod blobs;
+mod home;
+mod import;
+mod list;
+mod resolve;
+mod session;
+mod support;
+mod verify;
