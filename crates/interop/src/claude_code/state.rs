@@ -17,7 +17,6 @@ pub(crate) const VERSION: u32 = 1;
 const RESPONSES: usize = 64;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
 pub(crate) struct State {
     pub(crate) v: u32,
     /// Lines before the cursor.
