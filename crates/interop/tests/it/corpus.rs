@@ -20,6 +20,7 @@ pub(crate) fn wild(seed: u64, count: usize) -> Fixture {
         if dice.below(5) == 0 {
             extra["parentUuid"] = json!(ids[pick(&mut dice, ids.len())]);
         }
+        extra["input"] = json!(dice.below(9));
         if dice.below(20) == 0 {
             extra["isSidechain"] = json!(true);
         }
@@ -43,7 +44,7 @@ pub(crate) fn wild(seed: u64, count: usize) -> Fixture {
             10 => file.line(
                 &json!({"type": "ai-title", "aiTitle": format!("title {}", n / 9), "sessionId": SESSION}),
             ),
-            _ => file.raw(&[&b"not json\n"[..], b"\n", b"\0\0\n", b"{}\r\n", b"[1]\n"][pick(&mut dice, 5)]),
+            _ => file.raw([&b"not json\n"[..], b"\n", b"\0\0\n", b"{}\r\n", b"[1]\n"][pick(&mut dice, 5)]),
         };
         ids.push(id);
     }

@@ -55,12 +55,13 @@ impl Fixture {
         output: u64,
         extra: Value,
     ) -> &mut Self {
+        let input = extra["input"].as_u64().unwrap_or(10);
         let mut record = json!({
             "requestId": format!("req_{response}"),
             "message": {
                 "id": format!("msg_{response}"), "type": "message", "role": "assistant", "model": "claude-sonnet-4-5",
                 "content": [block], "stop_reason": null, "stop_sequence": null,
-                "usage": {"input_tokens": 10, "cache_creation_input_tokens": 200, "cache_read_input_tokens": 3000,
+                "usage": {"input_tokens": input, "cache_creation_input_tokens": 200, "cache_read_input_tokens": 3000,
                           "output_tokens": output},
             },
         });

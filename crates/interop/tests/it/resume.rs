@@ -38,7 +38,7 @@ fn holds_at_every_record(file: &Fixture) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn cut_anywhere_nothing_changes(seed in any::<u64>(), count in 1_usize..60) {
