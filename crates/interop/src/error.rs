@@ -1,55 +1,71 @@
-//! What can go wrong with a source.
+//! What can go wrong with a source as a whole. What is wrong with one record is a [`crate::Problem`] and stops nothing.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The result of reading a source.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// An error of a source as a whole. What is wrong with single records is no error: see [`crate::Problem`].
+/// A source that can't be read at all.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is nothing at this path.
-    #[error("nothing at {}", path.display())]
+    /// The file system refused.
+    #[error("can't read {}", path.display())]
+    Io {
+        /// What was to be read.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// There is nothing at the path.
+    #[error("{} does not exist", path.display())]
     SourceNotFound {
         /// The path.
         path: PathBuf,
     },
-    /// The file is in another format.
-    #[error("{} is no {format} session", path.display())]
+    /// The file is of another format.
+    #[error("{} is not a {format} session", path.display())]
     NotThisFormat {
         /// The file.
         path: PathBuf,
-        /// The format that was expected.
+        /// The format that was expected, as `claude-code`.
         format: &'static str,
     },
-    /// The system refused.
-    #[error("can't read {}: {source}", path.display())]
-    Io {
+    /// The state of an earlier import can't be used: read the file from its start.
+    #[error("the state of the last import of {} can't be used", path.display())]
+    StaleState {
         /// The file.
         path: PathBuf,
-        /// The system's answer.
+        /// What is wrong with the state, when it does not parse.
         #[source]
-        source: std::io::Error,
+        source: Option<serde_json::Error>,
     },
 }
 
 impl Error {
-    pub(crate) fn io(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
-        let path = path.into();
-        match source.kind() {
-            std::io::ErrorKind::NotFound => Self::SourceNotFound { path },
-            _ => Self::Io { path, source },
-        }
-    }
-
     /// Its name, as scripts see it.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
+            Self::Io { .. } => "Io",
             Self::SourceNotFound { .. } => "SourceNotFound",
             Self::NotThisFormat { .. } => "NotThisFormat",
-            Self::Io { .. } => "Io",
+            Self::StaleState { .. } => "StaleState",
+        }
+    }
+
+    /// Whether the same call may succeed later without a change to the source.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == std::io::ErrorKind::Interrupted)
+    }
+
+    pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
+        if source.kind() == std::io::ErrorKind::NotFound {
+            Self::SourceNotFound { path: path.to_owned() }
+        } else {
+            Self::Io { path: path.to_owned(), source }
         }
     }
 }

@@ -140,7 +140,7 @@ fn write_text(context: &Context, found: &Found, imported: Imported) -> Result<()
 fn reasons(found: &Found) -> std::collections::BTreeMap<String, u64> {
     let mut reasons = std::collections::BTreeMap::new();
     for skipped in &found.skipped {
-        *reasons.entry(skipped.reason.clone()).or_default() += 1;
+        *reasons.entry(skipped.reason.to_string()).or_default() += 1;
     }
     reasons
 }

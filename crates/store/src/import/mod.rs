@@ -199,7 +199,7 @@ impl Store {
             Err(Error::SessionNotFound { .. }) => {}
             Err(error) => return Err(error),
         }
-        let (ts, started) = importer.header()?;
+        let (ts, started) = (importer.began()?, importer.header()?);
         let new = NewSession { id: Some(id.clone()), ts, started };
         match self.create_with(new, Durability::Os) {
             Ok(writer) => Ok((writer, true)),
