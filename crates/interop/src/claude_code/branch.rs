@@ -111,6 +111,15 @@ impl From<Known> for (u64, u64, u64, u64, u8) {
 struct Turn(u64, u64);
 
 impl Branches {
+    /// The last record's events, thought to end before `counted`, end before `actual`.
+    pub(crate) fn end_last(&mut self, counted: u64, actual: u64) {
+        if let Some(last) = self.recent.back_mut()
+            && last.next == counted
+        {
+            last.next = actual.max(counted);
+        }
+    }
+
     /// Judges a record before its events. `next` is the position of its first event; `seen` knows all ids of the file.
     pub(crate) fn judge(
         &self,
