@@ -236,6 +236,13 @@ impl Branches {
         }
     }
 
+    /// What the log put behind the last record, at `from..to`, goes with it.
+    pub(crate) fn stretch(&mut self, from: u64, to: u64) {
+        if let Some(last) = self.recent.back_mut().filter(|last| last.next == from && to > from) {
+            last.next = to;
+        }
+    }
+
     /// A compaction kept these records: until the conversation goes on, they stand for the leaf.
     pub(crate) fn preserve<'a>(&mut self, ids: impl Iterator<Item = &'a str>) {
         self.aliases = ids.map(hash).take(ALIASES).collect();

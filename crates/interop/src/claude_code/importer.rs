@@ -278,7 +278,7 @@ impl Importer {
 
     /// Says at which position of the log the next event will lie, when the log holds other events in between.
     pub fn set_next_seq(&mut self, seq: u64) {
-        self.state.next_seq = seq;
+        self.state.go_to(seq);
     }
 
     /// Records read from this file so far, malformed ones and earlier imports included.
