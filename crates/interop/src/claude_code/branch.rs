@@ -111,15 +111,6 @@ impl From<Known> for (u64, u64, u64, u64, u8) {
 struct Turn(u64, u64);
 
 impl Branches {
-    /// The last record's events, thought to end before `counted`, end before `actual`.
-    pub(crate) fn end_last(&mut self, counted: u64, actual: u64) {
-        if let Some(last) = self.recent.back_mut()
-            && last.next == counted
-        {
-            last.next = actual.max(counted);
-        }
-    }
-
     /// Judges a record before its events. `next` is the position of its first event; `seen` knows all ids of the file.
     pub(crate) fn judge(
         &self,
@@ -242,6 +233,13 @@ impl Branches {
         self.recent.push_back(Known { uuid: self.leaf, from, next, group, conversation, dead: false });
         if let Some(session) = link.session {
             self.session = hash(session);
+        }
+    }
+
+    /// What the log put behind the last record, at `from..to`, goes with it.
+    pub(crate) fn stretch(&mut self, from: u64, to: u64) {
+        if let Some(last) = self.recent.back_mut().filter(|last| last.next == from && to > from) {
+            last.next = to;
         }
     }
 

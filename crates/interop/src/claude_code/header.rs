@@ -35,7 +35,7 @@ impl Facts {
             self.workspace = record.string("cwd").filter(|cwd| !cwd.is_empty());
         }
         if self.time.is_none() {
-            self.time = record.string("timestamp").and_then(|time| Timestamp::parse(&time).ok());
+            self.time = super::map::timestamp(&record);
         }
         if self.session.is_none() {
             self.session = record.string("sessionId").or_else(|| record.string("session_id"));

@@ -277,12 +277,8 @@ impl Importer {
     }
 
     /// Says at which position of the log the next event will lie, when the log holds other events in between.
-    ///
-    /// Where that is further on than was counted, the last record's events end there: an import that was cut short between them goes on
-    /// behind what the log wrote in between.
     pub fn set_next_seq(&mut self, seq: u64) {
-        self.state.branches.end_last(self.state.next_seq, seq);
-        self.state.next_seq = seq;
+        self.state.go_to(seq);
     }
 
     /// Records read from this file so far, malformed ones and earlier imports included.

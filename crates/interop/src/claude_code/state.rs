@@ -79,6 +79,13 @@ impl Default for State {
 }
 
 impl State {
+    /// The next event lies at `seq`. When that is further on than was counted, the last record's events end there: the log
+    /// wrote something of its own in between.
+    pub(crate) fn go_to(&mut self, seq: u64) {
+        self.branches.stretch(self.next_seq, seq);
+        self.next_seq = seq;
+    }
+
     /// Takes note of a response's usage. None when what was said of it before stands: the record with the most output
     /// counts, the last one among equals.
     pub(crate) fn count_usage(&mut self, response: &str, usage: Usage) -> Option<Usage> {

@@ -159,3 +159,25 @@ fn lineages_in_one_file() {
     let read = file.read();
     assert_eq!((rewinds(&read), read.loss("branch_kept_linear")), (vec![], 0));
 }
+
+/// The log holds events of its own between two imports: positions count them.
+#[test]
+fn positions_are_those_of_the_log() {
+    let mut file = three_turns();
+    file.user("u4", "prompt 3 anew", json!({"parentUuid": "a2"}));
+    let saved = file.save();
+    let mut importer = annals_interop::claude_code::Importer::start(&saved.source).unwrap();
+    let mut to = None;
+    for n in 0..7 {
+        if n == 4 {
+            assert_eq!(importer.next_seq(), 5);
+            importer.set_next_seq(8);
+        }
+        let record = importer.next_record().unwrap().unwrap();
+        if let Payload::Rewound(rewound) = &record.events[0].payload {
+            to = Some(rewound.to_seq);
+        }
+    }
+    // Behind `a2` lay 5; the log put 5 to 7 behind it, which are no part of what is left.
+    assert_eq!((to, importer.next_seq()), (Some(8), 12));
+}

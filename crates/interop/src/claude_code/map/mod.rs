@@ -144,7 +144,7 @@ fn link<'a>(
 }
 
 /// A record's time: RFC 3339, or a number of seconds or milliseconds since the epoch.
-fn timestamp(record: &Object<'_>) -> Option<Timestamp> {
+pub(crate) fn timestamp(record: &Object<'_>) -> Option<Timestamp> {
     if let Some(text) = record.str("timestamp") {
         return Timestamp::parse(&text).ok();
     }
