@@ -44,12 +44,12 @@ fn clean(imported: &Imported) -> &Imported {
     imported
 }
 
-fn lines(records: &[Value]) -> Vec<u8> {
+pub(crate) fn lines(records: &[Value]) -> Vec<u8> {
     records.iter().flat_map(|r| format!("{r}\n").into_bytes()).collect()
 }
 
 /// A conversation with a branch in it: the third prompt goes on from the first answer.
-fn branched(session: &str) -> Vec<Value> {
+pub(crate) fn branched(session: &str) -> Vec<Value> {
     let record = |n: u32, parent: Option<u32>, kind: &str, content: Value| {
         let uuid = |n: u32| format!("{session}-{n}");
         let message = if kind == "user" {
