@@ -5,8 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Which floor each crate stands on; a crate may use only lower ones.
-const FLOORS: &[(&str, u32)] =
-    &[("model", 0), ("log", 1), ("interop", 1), ("store", 2), ("cli", 5)];
+const FLOORS: &[(&str, u32)] = &[("model", 0), ("log", 1), ("interop", 1), ("store", 2), ("cli", 5)];
 
 /// A room longer than this has to be taken apart.
 const MAX_LINES: usize = 800;
@@ -31,7 +30,9 @@ fn read(path: &Path) -> Result<String, String> {
 fn floors(wrong: &mut Vec<String>) -> Result<(), String> {
     let floors: BTreeMap<String, u32> = FLOORS
         .iter()
-        .map(|(name, floor)| (if *name == "store" { "annals".to_owned() } else { format!("annals-{name}") }, *floor))
+        .map(|(name, floor)| {
+            (if *name == "store" { "annals".to_owned() } else { format!("annals-{name}") }, *floor)
+        })
         .collect();
     for (name, floor) in FLOORS {
         let manifest = read(&Path::new("crates").join(name).join("Cargo.toml"))?;

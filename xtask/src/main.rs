@@ -25,7 +25,11 @@ const STEPS: &[Step] = &[
         env: &[],
     },
     Step { name: "doc tests", line: "cargo test --workspace --doc --locked", env: &[] },
-    Step { name: "docs", line: "cargo doc --workspace --no-deps --locked", env: &[("RUSTDOCFLAGS", "-D warnings")] },
+    Step {
+        name: "docs",
+        line: "cargo doc --workspace --no-deps --locked",
+        env: &[("RUSTDOCFLAGS", "-D warnings")],
+    },
     Step { name: "program", line: "cargo build --release --locked -p annals-cli", env: &[] },
     Step { name: "real faults", line: "python3 scripts/faults.py target/release/annals", env: &[] },
     Step {
@@ -66,7 +70,9 @@ fn ci() -> Result<(), String> {
         let began = Instant::now();
         let status = Command::new(program).args(args).envs(step.env.iter().copied()).status();
         match status {
-            Ok(status) if status.success() => eprintln!("== {}: {:.0} s", step.name, began.elapsed().as_secs_f64()),
+            Ok(status) if status.success() => {
+                eprintln!("== {}: {:.0} s", step.name, began.elapsed().as_secs_f64())
+            }
             Ok(status) => return Err(format!("{}: {status}", step.name)),
             Err(e) => return Err(format!("{}: {program} can't be run: {e}", step.name)),
         }

@@ -28,7 +28,10 @@ fn damaged(rng: &mut Rng) -> Verdict<(World, Vec<u8>, Vec<String>, u64)> {
     Ok((world, bad, kept, hit))
 }
 
-fn data(disk: &SimDisk) -> Verdict<(Vec<(u64, String, String)>, u64)> {
+/// Position, kind and data of a line.
+type Row = (u64, String, String);
+
+fn data(disk: &SimDisk) -> Verdict<(Vec<Row>, u64)> {
     let mut reader = Reader::open(disk, &dir()).map_err(|e| e.to_string())?;
     let (mut found, mut gaps) = (Vec::new(), 0);
     while let Some(item) = reader.next_item().map_err(|e| e.to_string())? {

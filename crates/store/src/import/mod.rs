@@ -27,6 +27,7 @@ use crate::error::{Error, Result};
 use crate::session::SessionWriter;
 use crate::store::{NewSession, Store};
 
+mod fit;
 mod past;
 mod run;
 

@@ -6,9 +6,10 @@ use std::io::{Read, Seek, SeekFrom};
 
 use annals_interop::claude_code::{FORMAT, Importer};
 use annals_interop::{Problem, Record, SourceFile};
-use annals_model::payload::{Chunk, SourceRecorded};
+use annals_model::payload::{Chunk, Source, SourceRecorded};
 use annals_model::{Payload, Seq};
 
+use super::fit::fit;
 use super::past::{Past, hashes};
 use super::{Imported, ImportedSession, Meter};
 use crate::error::Error;
@@ -119,9 +120,14 @@ impl<'a> Run<'a> {
         for blob in &record.blobs {
             self.writer.put_blob(&blob.bytes)?;
         }
+        let src = Source { at: record.at, len: record.len, id: None };
         for event in record.events {
-            if !self.is_present(&event.payload, record.at)? {
-                self.events.push(NewEvent { ts: event.ts, turn: event.turn, payload: event.payload });
+            let (payload, blob) = fit(event.payload, &src);
+            if let Some(blob) = blob {
+                self.writer.put_blob(&blob.bytes)?;
+            }
+            if !self.is_present(&payload, record.at)? {
+                self.events.push(NewEvent { ts: event.ts, turn: event.turn, payload });
             }
         }
         Ok(())

@@ -464,3 +464,55 @@ fn a_large_source_comes_in_batches() {
     clean(&import(&f.store, &path));
     assert_eq!(made(&f, "big").len(), made_at_once);
 }
+
+/// A record whose event is too long for the log costs neither its file nor its bytes.
+#[test]
+fn an_output_too_long_for_a_line_goes_into_a_blob() {
+    let home = tempfile::tempdir().unwrap();
+    let source = home.path().join("0f3b9c3e-8f0b-4a58-9f5f-2b1d6f0c9d11.jsonl");
+    let output = "0123456789abcdef".repeat(70 * 1024 * 1024 / 16);
+    let prompt = r#"{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","cwd":"/w","timestamp":"2026-10-01T00:00:00Z","message":{"role":"user","content":"go"}}"#;
+    let result = format!(
+        r#"{{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","timestamp":"2026-10-01T00:00:01Z","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t1","content":"{output}"}}]}}}}"#
+    );
+    let last = r#"{"type":"user","uuid":"u3","parentUuid":"u2","sessionId":"s","timestamp":"2026-10-01T00:00:02Z","message":{"role":"user","content":"thanks"}}"#;
+    std::fs::write(&source, format!("{prompt}\n{result}\n{last}\n")).unwrap();
+    let store = annals::Store::open(annals::StoreOptions::new(
+        home.path().join("data"),
+        std::sync::Arc::new(annals_testkit::clock::FixedClock::default()),
+        std::sync::Arc::new(Four),
+    ))
+    .unwrap();
+    let found = annals::interop::claude_code::discover(Some(&source), &Default::default()).unwrap();
+    let imported = store.import(&found, &mut Silent);
+    assert!(imported.failed.is_empty(), "{:?}", imported.failed);
+    let id = &imported.sessions[0].id;
+    let mut reader = store.read(id).unwrap();
+    let mut kept = None;
+    while let Some(found) = reader.next_found().unwrap() {
+        if let annals::Found::Event(event) = found
+            && let annals::model::Payload::ToolResult(result) = event.payload
+        {
+            kept = result.blob;
+        }
+    }
+    let blob = store.blob(id, &kept.unwrap(), 0, usize::MAX).unwrap();
+    assert!(blob == output.as_bytes());
+    assert_eq!(store.replay(id).unwrap().state.transcript.entries().len(), 2);
+    assert!(store.verify(id).unwrap().problems.is_empty());
+}
+
+struct Four;
+
+impl annals::Random for Four {
+    fn four(&self) -> [u8; 4] {
+        [0; 4]
+    }
+}
+
+struct Silent;
+
+impl annals::import::Progress for Silent {
+    fn started(&mut self, _files: u64, _bytes: u64) {}
+    fn advanced(&mut self, _bytes: u64) {}
+}
