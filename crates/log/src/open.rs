@@ -125,7 +125,10 @@ impl Log {
         let lock = Lock::take(disk, dir, this_process(options.clock.now(), &options.program))?;
         refuse_newer(file.as_ref(), &path)?;
         let witness = newer(remembered, lock.witness());
-        if let Some(end) = clean_end(file.as_ref(), witness).map_err(|e| Error::io("read", &path, e))? {
+        let failed = |e| Error::io("read", &path, e);
+        if file.len().map_err(failed)? > options.check_up_to_bytes
+            && let Some(end) = clean_end(file.as_ref(), witness).map_err(failed)?
+        {
             let opening = Opening { was_closed: true, read_bytes: 2 * TAIL_BYTES, repair: None };
             return Ok((Self::assemble(path, file, options, lock, end.0, witness, Some(end.1)), opening));
         }

@@ -93,6 +93,9 @@ pub struct Options {
     pub program: String,
     /// The key that seals are made with.
     pub seal_key: Option<SealKey>,
+    /// A log up to this size is checked from end to end whenever it is opened. A larger one that was closed cleanly is opened by its last
+    /// lines alone, in the same time at any size; damage further up is then found by reading or verifying it.
+    pub check_up_to_bytes: u64,
 }
 
 /// A key for seals: a log sealed with it can't be altered unnoticed by someone who lacks it.
@@ -122,6 +125,9 @@ impl fmt::Debug for Options {
 }
 
 impl Options {
+    /// What is checked in about three milliseconds.
+    pub const CHECK_UP_TO_BYTES: u64 = 8 * 1024 * 1024;
+
     /// Strict durability, the standard runway, no seal key.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
@@ -131,6 +137,7 @@ impl Options {
             clock,
             program: "annals".to_owned(),
             seal_key: None,
+            check_up_to_bytes: Self::CHECK_UP_TO_BYTES,
         }
     }
 

@@ -17,24 +17,27 @@ pub(crate) struct TailBytes {
     pub(crate) bytes: Vec<u8>,
 }
 
+/// How much is looked at first when the runway is searched for its beginning; then more, as it gets longer.
+const FIRST_STEP_BYTES: u64 = 2 * 1024;
 const STEP_BYTES: u64 = 64 * 1024;
 
 /// Offset behind the last byte that is no newline, plus its newline when there is one.
 fn content_end(file: &dyn DiskFile) -> io::Result<u64> {
     let len = file.len()?;
     let mut end = len;
-    let mut buf = vec![0; usize::try_from(STEP_BYTES.min(len)).unwrap_or(0)];
+    let mut step = FIRST_STEP_BYTES;
+    let mut buf = Vec::new();
     while end > 0 {
-        let start = end.saturating_sub(STEP_BYTES);
-        let want = usize::try_from(end - start).unwrap_or(0);
-        let slice = buf.get_mut(..want).unwrap_or_default();
-        let read = read_full(file, slice, start)?;
-        let slice = slice.get(..read).unwrap_or_default();
+        let start = end.saturating_sub(step);
+        buf.resize(usize::try_from(end - start).unwrap_or(0), 0);
+        let read = read_full(file, &mut buf, start)?;
+        let slice = buf.get(..read).unwrap_or_default();
         if let Some(last) = slice.iter().rposition(|b| *b != b'\n') {
             let behind = start + last as u64 + 1;
             return Ok((behind + 1).min(len));
         }
         end = start;
+        step = (step * 4).min(STEP_BYTES);
     }
     Ok(0)
 }
