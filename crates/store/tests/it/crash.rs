@@ -6,17 +6,21 @@ use std::sync::Arc;
 use annals::import::{Imported, Progress};
 use annals::interop::claude_code::{Environment, discover};
 use annals::log::Durability;
+use annals::log::disk::Disk;
 use annals::model::payload::{Attachment, MessageKind, UserMessage};
 use annals::model::{Payload, SessionId};
 use annals::{Error, Found, NewEvent, NewSession, Store};
 use annals_testkit::rng::Rng;
-use annals_testkit::sim::{Fault, FaultAt, SimDisk};
+use annals_testkit::sim::{Call, Fault, FaultAt, SimDisk};
 
 use crate::import::{branched, lines};
 use crate::support::options;
 
 /// How many power cuts are tried after each stop, besides a mere kill.
 const CUTS: u64 = 4;
+
+/// Nothing of this name is on the real disk.
+const HOME: &str = "/no-such-place/of-annals/home";
 
 struct Silent;
 
@@ -26,8 +30,7 @@ impl Progress for Silent {
 }
 
 fn store(disk: &SimDisk, durability: Durability) -> Store {
-    // Nothing of this name is on the real disk.
-    let mut options = options(Path::new("/no-such-place/of-annals/home"));
+    let mut options = options(Path::new(HOME));
     options.disk = Arc::new(disk.clone());
     options.durability = durability;
     Store::open(options).unwrap()
@@ -93,6 +96,24 @@ fn check_import(disk: &SimDisk, source: &Path, expected: &Content, case: &str) {
     assert_eq!(import(disk, source).unchanged, 1, "{case}");
 }
 
+/// What an event refers to is kept before the event: the source may be gone when the import would go on.
+fn check_raw_bytes(disk: &SimDisk, source: &[u8], case: &str) {
+    let id: SessionId = "cut".parse().unwrap();
+    let Ok(mut reader) = store(disk, Durability::Strict).read(&id) else { return };
+    let names = disk.list(&Path::new(HOME).join("sessions/cut/blobs")).unwrap_or_default();
+    let blobs: Vec<Vec<u8>> = names.iter().filter_map(|name| disk.contents(name)).collect();
+    while let Some(found) = reader.next_found().unwrap() {
+        let Found::Event(event) = found else { panic!("{case}: {found:?}") };
+        let data: serde_json::Value = serde_json::from_str(&event.payload.to_data().unwrap()).unwrap();
+        let place = |key: &str| usize::try_from(data["src"][key].as_u64()?).ok();
+        if let (Some(at), Some(len)) = (place("at"), place("len")) {
+            let raw = &source[at..at + len];
+            let kept = blobs.iter().any(|blob| memchr::memmem::find(blob, raw).is_some());
+            assert!(kept, "{case}: the bytes of event {} are nowhere", event.seq);
+        }
+    }
+}
+
 /// A conversation with a picture in it.
 fn source() -> Vec<serde_json::Value> {
     let mut records = branched("cut");
@@ -125,12 +146,9 @@ fn an_import_survives_a_stop_at_every_call() {
             stop_at(&disk, n);
             let stopped = import(&disk, &path);
             for (m, after) in aftermaths(&disk, n).iter().enumerate() {
-                check_import(
-                    after,
-                    &path,
-                    &expected,
-                    &format!("{first} records, stop at {n}, aftermath {m}"),
-                );
+                let case = format!("{first} records, stop at {n}, aftermath {m}");
+                check_raw_bytes(after, &expected.kept, &case);
+                check_import(after, &path, &expected, &case);
                 states += 1;
             }
             if stopped.failed.is_empty() {
@@ -241,6 +259,28 @@ fn check_used(disk: &SimDisk, acknowledged: Option<u64>, case: &str) {
     assert!((least..=least + 1).contains(&before.len()), "{case}: {texts:?}");
     for (n, text) in before.iter().enumerate() {
         assert_eq!(*text, format!("prompt {n}"), "{case}");
+    }
+}
+
+/// A blob got its name, and the process was killed before the name was durable. The next one finds the blob there: before an event
+/// refers to it, the name is made durable.
+#[test]
+fn a_blob_that_was_there_already_is_durable_too() {
+    let disk = SimDisk::new();
+    let id: SessionId = "one".parse().unwrap();
+    let new = NewSession { id: Some(id.clone()), ..NewSession::default() };
+    let session = store(&disk, Durability::Strict).create(new).unwrap();
+    session.put_blob(b"another").unwrap();
+    disk.fail(FaultAt { call: Some(Call::SyncDir), n: 0, fault: Fault::Stop });
+    session.put_blob(b"picture").unwrap_err();
+    let disk = disk.kill();
+    let (session, _) = store(&disk, Durability::Strict).open_writer(&id).unwrap();
+    let blob = session.put_blob(b"picture").unwrap();
+    session.append(&[with_picture(0, blob)]).unwrap();
+    let mut rng = Rng::new(1);
+    for cut in 0..20 {
+        let problems = store(&disk.crash(&mut rng), Durability::Strict).verify(&id).unwrap().problems;
+        assert!(problems.is_empty(), "cut {cut}: {problems:?}");
     }
 }
 
