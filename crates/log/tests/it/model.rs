@@ -60,10 +60,11 @@ proptest! {
         }
         log.close().unwrap();
         let stored: Vec<String> = lines(home.path()).into_iter().map(|(_, data)| data).filter(|d| d.contains("\"pad\"")).collect();
+        let appended_nothing = appended.is_empty();
         prop_assert_eq!(stored, appended);
         let report = annals_log::verify(&OsDisk, home.path(), None, &[]).unwrap();
         prop_assert!(report.is_sound() && report.closed && report.torn_bytes == 0);
-        prop_assert!(report.seals >= 1);
+        prop_assert!(report.seals >= 1 || appended_nothing);
     }
 
     /// Whatever bytes stand in the file, opening and reading end, without a panic, and destroy nothing.
