@@ -27,7 +27,7 @@ const STEPS: &[Step] = &[
     Step { name: "doc tests", line: "cargo test --workspace --doc --locked", env: &[] },
     Step {
         name: "docs",
-        line: "cargo doc --workspace --no-deps --locked",
+        line: "cargo doc --workspace --lib --no-deps --locked",
         env: &[("RUSTDOCFLAGS", "-D warnings")],
     },
     Step { name: "program", line: "cargo build --release --locked -p annals-cli", env: &[] },

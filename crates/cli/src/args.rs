@@ -7,7 +7,7 @@ use clap_complete::Shell;
 
 /// Durable sessions for AI agents: keep, find and repair the conversations you work in.
 #[derive(Debug, Parser)]
-#[command(name = "annals", version, about, max_term_width = 100, after_help = AFTER_HELP)]
+#[command(name = "annals", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) global: Global,

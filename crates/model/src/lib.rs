@@ -1,7 +1,7 @@
 //! The vocabulary of Annals: what a session's log says, and what follows from it. Pure functions over plain data.
 //!
 //! - [`id`], [`time`], [`json`], [`canon`], [`usage`], [`title`]: the small words.
-//! - [`line`]: the canonical line, its checksum and its head, read without a JSON parser.
+//! - [`mod@line`]: the canonical line, its checksum and its head, read without a JSON parser.
 //! - [`event`], [`payload`]: kinds and payloads.
 //! - [`fold`]: from events to state. [`view`]: from state to what a provider is sent.
 //!
