@@ -196,7 +196,8 @@ fn head(store: &Store, id: &SessionId, replay: &Replay) -> String {
     let _ = writeln!(text, "{id} · {status} · {}", output::count(meta.events, "event"));
     let mut facts = Vec::new();
     if let Some(created) = meta.created {
-        facts.push(format!("{} ({})", output::local(created), output::ago(created, SystemClock.now())));
+        let (local, ago) = (output::local(created), output::ago(created, SystemClock.now()));
+        facts.push(if local.starts_with(&ago) { local } else { format!("{local} ({ago})") });
     }
     facts.extend(meta.workspace.clone());
     facts.extend(meta.model.clone());
