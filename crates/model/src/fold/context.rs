@@ -4,13 +4,14 @@
 //! *cold* and has to be read from the log again ([`Context::cold`], [`Context::warm`]). So memory follows the live context, not
 //! the log.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use super::branch::Branches;
+use super::calls::{OpenCall, Paired, Pairs};
 use crate::event::{Event, Payload, Seq};
-use crate::payload::{AssistantMessage, ToolCall, ToolResult, UserMessage};
+use crate::payload::{AssistantMessage, MessageKind, ToolCall, ToolResult, UserMessage};
 
 /// One thing in the context.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -37,45 +38,52 @@ pub enum Item {
         text: String,
     },
     /// Something whose content was let go because a summary covers it.
-    Cold,
+    Cold(Trace),
 }
 
-/// What is known of a call that has no result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fate {
-    /// The tool did not begin: safe to run.
-    NotStarted,
-    /// It may have run, in part or in whole: look before running it again.
-    OutcomeUnknown,
-}
-
-/// A call that has no result.
+/// What is remembered of an item whose content was let go: as much as pairing calls with results needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct OpenCall {
-    /// Its position.
-    pub seq: Seq,
-    /// Its id.
-    pub id: String,
-    /// The tool.
-    pub name: String,
-    /// What is known.
-    pub fate: Fate,
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Trace {
+    /// A prompt.
+    Prompt,
+    /// A call with this id.
+    Call(String),
+    /// The tool of the call with this id began.
+    Started(String),
+    /// A result of the call with this id.
+    Result(String),
+    /// Anything else.
+    Other,
+}
+
+impl Item {
+    fn trace(&self) -> Trace {
+        match self {
+            Self::User(message) if message.kind == MessageKind::Prompt => Trace::Prompt,
+            Self::Call(call) => Trace::Call(call.id.clone()),
+            Self::Started(id) => Trace::Started(id.clone()),
+            Self::Result(result) => Trace::Result(result.id.clone()),
+            Self::Cold(trace) => trace.clone(),
+            Self::User(_) | Self::Assistant(_) | Self::Summary { .. } => Trace::Other,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Held {
     item: Item,
-    /// Position of the summary that covers it.
-    covered_by: Option<Seq>,
+    /// Whether a summary stands for it; of a summary, whether it is not shown.
+    covered: bool,
 }
 
 /// The model's context.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Context {
     items: Branches<Held>,
-    /// Summaries that were revoked.
-    revoked: BTreeSet<Seq>,
+    /// Summaries that were revoked, at the place of the revocation: a rewind takes that back too.
+    revoked: Branches<Seq>,
 }
 
 impl Context {
@@ -84,66 +92,73 @@ impl Context {
         let item = match &event.payload {
             Payload::Rewound(rewound) => {
                 self.items.rewind(event.seq, rewound.to_seq);
-                return self.cover();
+                self.revoked.rewind(event.seq, rewound.to_seq);
+                return self.cover(0);
             }
             Payload::RewindUndone(_) => {
                 self.items.undo();
-                return self.cover();
+                self.revoked.undo();
+                return self.cover(0);
             }
-            Payload::CondensationRevoked(revoked) => {
-                self.revoked.insert(revoked.seq);
-                return self.cover();
+            // One that names the future must not undo what is not there yet.
+            Payload::CondensationRevoked(revoked) if revoked.seq < event.seq => {
+                self.revoked.push(event.seq, revoked.seq);
+                return self.cover(0);
             }
             Payload::Condensation(c) => summary(event.seq, c.from, c.to, &c.summary),
             Payload::Compaction(c) => summary(event.seq, c.from, c.to, &c.summary),
             payload => content(payload),
         };
         let Some(item) = item else { return };
-        let is_summary = matches!(item, Item::Summary { .. });
-        self.items.push(event.seq, Held { item, covered_by: None });
-        if is_summary {
-            self.cover();
+        let since = if let Item::Summary { from, .. } = item { Some(from) } else { None };
+        self.items.push(event.seq, Held { item, covered: false });
+        if let Some(since) = since {
+            self.cover(since);
         }
     }
 
-    /// Works out anew which items the summaries cover. Rare: once per summary, revocation or rewind.
-    fn cover(&mut self) {
-        let mut standing: Vec<(Seq, Seq, Seq)> = Vec::new();
-        for held in self.items.live() {
+    /// Works out anew which items from `since` on the summaries cover. Rare: once per summary, revocation or rewind.
+    fn cover(&mut self, since: Seq) {
+        let shown = self.shown();
+        let from = self.items.all().partition_point(|held| held.seq < since);
+        for held in self.items.all_mut().iter_mut().skip(from) {
+            let place = shown.range(..=held.seq).next_back();
+            held.item.covered = match held.item.item {
+                // One that is not shown is undone, overlaps another in part, or lies in a later one's range.
+                Item::Summary { from, .. } => shown.get(&from).is_none_or(|(_, seq)| *seq != held.seq),
+                _ => place.is_some_and(|(_, (to, _))| held.seq <= *to),
+            };
+            let is_warm = !matches!(held.item.item, Item::Summary { .. } | Item::Cold(_));
+            if held.item.covered && held.live && is_warm {
+                held.item.item = Item::Cold(held.item.item.trace());
+            }
+        }
+    }
+
+    /// The summaries that are shown: by the beginning of their range its end, and their position. The ranges are disjoint.
+    fn shown(&self) -> BTreeMap<Seq, (Seq, Seq)> {
+        let mut shown: BTreeMap<Seq, (Seq, Seq)> = BTreeMap::new();
+        let revoked: BTreeSet<Seq> = self.revoked.live().map(|revocation| revocation.item).collect();
+        for held in self.items.live().filter(|held| !revoked.contains(&held.seq)) {
             let Item::Summary { from, to, .. } = held.item.item else { continue };
-            let fits = standing.iter().all(|(_, f, t)| to < *f || *t < from || (from <= *f && *t <= to));
+            let inside: Vec<(Seq, Seq)> = shown.range(from..=to).map(|(f, (t, _))| (*f, *t)).collect();
+            let before = shown.range(..from).next_back();
             // One that overlaps an earlier one in part would hide half of it: it stays in the log and is not used.
-            if fits && !self.revoked.contains(&held.seq) {
-                standing.push((held.seq, from, to));
+            if before.is_some_and(|(_, (t, _))| *t >= from) || inside.last().is_some_and(|(_, t)| *t > to) {
+                continue;
             }
-        }
-        let used: BTreeSet<Seq> = standing.iter().map(|(seq, ..)| *seq).collect();
-        for held in self.items.all_mut() {
-            let is_summary = matches!(held.item.item, Item::Summary { .. });
-            // The last summary that contains it wins; a summary is contained when its whole range is.
-            let (low, high) = match held.item.item {
-                Item::Summary { from, to, .. } => (from, to),
-                _ => (held.seq, held.seq),
-            };
-            let by = standing
-                .iter()
-                .rev()
-                .find(|(seq, f, t)| *f <= low && high <= *t && (!is_summary || *seq > held.seq))
-                .map(|(seq, ..)| *seq);
-            held.item.covered_by = match by {
-                None if is_summary && !used.contains(&held.seq) => Some(held.seq),
-                by => by,
-            };
-            if by.is_some() && !is_summary && held.live {
-                held.item.item = Item::Cold;
+            for (f, _) in inside {
+                shown.remove(&f);
             }
+            shown.insert(from, (to, held.seq));
         }
+        shown
     }
 
     /// What the model is to see, in order: a summary stands where its range began.
     #[must_use]
     pub fn items(&self) -> Vec<(Seq, &Item)> {
-        let visible = self.items.live().filter(|held| held.item.covered_by.is_none());
+        let visible = self.items.live().filter(|held| !held.item.covered);
         let mut items: Vec<(Seq, Seq, &Item)> = visible
             .map(|held| match &held.item.item {
                 summary @ Item::Summary { from, .. } => (*from, held.seq, summary),
@@ -157,7 +172,7 @@ impl Context {
     /// Positions of events whose content is wanted again. Empty but after a revocation or a rewind.
     #[must_use]
     pub fn cold(&self) -> Vec<Seq> {
-        let cold = self.items.live().filter(|h| h.item.covered_by.is_none() && h.item.item == Item::Cold);
+        let cold = self.items.live().filter(|h| !h.item.covered && matches!(h.item.item, Item::Cold(_)));
         cold.map(|held| held.seq).collect()
     }
 
@@ -165,35 +180,35 @@ impl Context {
     pub fn warm(&mut self, event: &Event) {
         let Ok(index) = self.items.all().binary_search_by_key(&event.seq, |held| held.seq) else { return };
         if let Some(held) = self.items.all_mut().get_mut(index)
-            && held.item.item == Item::Cold
+            && matches!(held.item.item, Item::Cold(_))
             && let Some(item) = content(&event.payload)
         {
             held.item.item = item;
         }
     }
 
-    /// The calls that have no result, oldest first.
+    /// The calls that have no result, oldest first; also those of earlier turns.
     #[must_use]
     pub fn open_calls(&self) -> Vec<OpenCall> {
-        let mut open: Vec<OpenCall> = Vec::new();
-        for (seq, item) in self.items() {
-            match item {
-                Item::Call(call) => {
-                    let fate = if call.deferred { Fate::NotStarted } else { Fate::OutcomeUnknown };
-                    open.push(OpenCall { seq, id: call.id.clone(), name: call.name.clone(), fate });
-                }
-                Item::Started(id) => {
-                    open.iter_mut().filter(|c| c.id == *id).for_each(|c| c.fate = Fate::OutcomeUnknown);
-                }
-                Item::Result(result) => {
-                    if let Some(index) = open.iter().position(|c| c.id == result.id) {
-                        open.remove(index);
-                    }
-                }
-                _ => {}
+        let open = self.calls().into_iter().filter(|paired| paired.end.is_none());
+        open.filter_map(|paired| {
+            let ToolCall { id, name, .. } = paired.call?;
+            Some(OpenCall { seq: paired.seq, id: id.clone(), name: name.clone(), fate: paired.fate() })
+        })
+        .collect()
+    }
+
+    /// The live calls and what became of them, in the order of their events.
+    pub(crate) fn calls(&self) -> Vec<Paired<'_>> {
+        let mut pairs = Pairs::default();
+        for held in self.items.all() {
+            if held.live {
+                pairs.live(held.seq, &held.item.item);
+            } else {
+                pairs.dropped(&held.item.item);
             }
         }
-        open
+        pairs.finish()
     }
 }
 

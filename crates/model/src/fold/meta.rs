@@ -4,26 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::activity::{Activity, Status};
 use crate::event::{Event, Payload, Seq};
 use crate::payload::{ForkedFrom, ImportedFrom, MessageKind, ParentCall};
 use crate::time::Timestamp;
 use crate::title::title_of;
 use crate::usage::Usage;
-
-/// What a session is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// The agent is at rest.
-    #[default]
-    Idle,
-    /// A prompt or a result waits for the model's answer, or a turn is open.
-    Running,
-    /// A tool call has no result.
-    Interrupted,
-    /// The session is over.
-    Ended,
-}
 
 /// Tokens and money, added up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
@@ -48,27 +34,22 @@ pub struct UsageTotals {
 
 impl UsageTotals {
     fn add(&mut self, usage: &Usage) {
-        self.calls += 1;
-        self.input += usage.input;
-        self.cached += usage.cached;
-        self.cache_write += usage.cache_write;
-        self.output += usage.output;
-        match usage.cost_micros {
-            Some(cost) => self.cost_micros += cost,
-            None => self.unpriced += 1,
-        }
+        self.change(usage, u64::saturating_add);
     }
 
     fn take_back(&mut self, usage: &Usage) {
-        self.calls = self.calls.saturating_sub(1);
-        self.input = self.input.saturating_sub(usage.input);
-        self.cached = self.cached.saturating_sub(usage.cached);
-        self.cache_write = self.cache_write.saturating_sub(usage.cache_write);
-        self.output = self.output.saturating_sub(usage.output);
-        match usage.cost_micros {
-            Some(cost) => self.cost_micros = self.cost_micros.saturating_sub(cost),
-            None => self.unpriced = self.unpriced.saturating_sub(1),
-        }
+        self.change(usage, u64::saturating_sub);
+    }
+
+    /// Saturating: the numbers come from whoever writes to the pipe.
+    fn change(&mut self, usage: &Usage, by: fn(u64, u64) -> u64) {
+        self.calls = by(self.calls, 1);
+        self.input = by(self.input, usage.input);
+        self.cached = by(self.cached, usage.cached);
+        self.cache_write = by(self.cache_write, usage.cache_write);
+        self.output = by(self.output, usage.output);
+        self.cost_micros = by(self.cost_micros, usage.cost_micros.unwrap_or(0));
+        self.unpriced = by(self.unpriced, u64::from(usage.cost_micros.is_none()));
     }
 }
 
@@ -91,7 +72,7 @@ pub struct Meta {
     title_rank: TitleRank,
     /// The first event's time.
     pub created: Option<Timestamp>,
-    /// The last message's time.
+    /// The last message's time; of a fork, the last one after the cut.
     pub updated: Option<Timestamp>,
     /// How many events.
     pub events: u64,
@@ -129,12 +110,9 @@ pub struct Meta {
     pub last_traceparent: Option<String>,
     /// Whether the last event is a clean close.
     pub closed: bool,
-    /// Whether the session is over.
-    ended: bool,
-    /// Whether something waits for the model.
-    waiting: bool,
-    /// Calls without a result, with their positions.
-    open_calls: BTreeMap<String, Seq>,
+    activity: Activity,
+    /// Whether the transcript's last entry is an answer, so that more text goes on with it.
+    answering: bool,
     /// Usage of the current turn's responses, to count each once.
     responses: BTreeMap<String, Usage>,
 }
@@ -143,20 +121,12 @@ impl Meta {
     /// What the session is doing, as far as its log tells.
     #[must_use]
     pub fn status(&self) -> Status {
-        if self.ended {
-            Status::Ended
-        } else if !self.open_calls.is_empty() {
-            Status::Interrupted
-        } else if self.waiting {
-            Status::Running
-        } else {
-            Status::Idle
-        }
+        self.activity.status()
     }
 
     /// Takes in the next event.
     pub fn apply(&mut self, event: &Event) {
-        self.events = event.seq + 1;
+        self.events = event.seq.saturating_add(1);
         self.created.get_or_insert(event.ts);
         self.last_turn = self.last_turn.max(event.turn);
         self.closed = matches!(event.payload, Payload::Closed(_));
@@ -177,7 +147,6 @@ impl Meta {
                 }
             }
             Payload::UserMessage(message) => {
-                self.waiting = true;
                 if message.kind == MessageKind::Prompt {
                     self.responses.clear();
                     if self.title_rank == TitleRank::None {
@@ -185,27 +154,21 @@ impl Meta {
                     }
                 }
                 if message.kind != MessageKind::Context {
-                    self.said(event);
+                    self.answering = false;
+                    self.said(event, true);
                 }
             }
             Payload::AssistantMessage(message) => {
-                self.waiting = false;
                 if let Some(model) = &message.model {
                     self.model = Some(model.clone());
                 }
                 if let Some(usage) = &message.usage {
-                    self.spend_on_response(message.response.as_deref(), usage);
+                    self.spend_on_response(event.seq, message.response.as_deref(), usage);
                 }
                 if !super::transcript::text_of(&message.parts).is_empty() {
-                    self.said(event);
+                    let begins = !std::mem::replace(&mut self.answering, true);
+                    self.said(event, begins);
                 }
-            }
-            Payload::ToolCall(call) => {
-                self.open_calls.insert(call.id.clone(), event.seq);
-            }
-            Payload::ToolResult(result) => {
-                self.open_calls.remove(&result.id);
-                self.waiting = true;
             }
             Payload::Titled(titled) => {
                 let rank = if titled.generated { TitleRank::Generated } else { TitleRank::Chosen };
@@ -220,31 +183,43 @@ impl Meta {
                 }
             }
             Payload::AgentChanged(changed) => self.agent = Some(changed.agent.clone()),
-            Payload::UsageRecorded(recorded) => self.usage.add(&recorded.usage),
-            Payload::Condensation(c) => c.usage.iter().for_each(|usage| self.usage.add(usage)),
-            Payload::GoalJudged(judged) => judged.usage.iter().for_each(|usage| self.usage.add(usage)),
+            Payload::UsageRecorded(recorded) => self.spend(event.seq, Some(&recorded.usage)),
+            Payload::Condensation(c) => self.spend(event.seq, c.usage.as_ref()),
+            Payload::GoalJudged(judged) => self.spend(event.seq, judged.usage.as_ref()),
             Payload::TurnStarted(turn) => {
-                self.waiting = true;
                 self.last_turn = self.last_turn.max(Some(turn.index));
                 self.last_traceparent.clone_from(&turn.traceparent);
             }
-            Payload::TurnEnded(_) => self.waiting = false,
-            Payload::Rewound(rewound) => {
-                self.open_calls.retain(|_, seq| *seq < rewound.to_seq);
-                self.waiting = false;
+            Payload::ConversationAssigned(assigned) if !self.is_copied(event.seq) => {
+                self.conversation_id = Some(assigned.id);
             }
-            Payload::ConversationAssigned(assigned) => self.conversation_id = Some(assigned.id),
-            Payload::SessionEnded(_) => self.ended = true,
+            // The live history may end anywhere: what is answered next is an answer of its own.
+            Payload::Rewound(_) | Payload::RewindUndone(_) => self.answering = false,
             _ => {}
         }
-        if matches!(event.payload, Payload::UserMessage(_) | Payload::TurnStarted(_)) {
-            self.ended = false;
+        self.activity.apply(event);
+    }
+
+    /// Something of the transcript; `begins` an entry, or goes on with the last one.
+    fn said(&mut self, event: &Event, begins: bool) {
+        self.messages += u64::from(begins);
+        if !self.is_copied(event.seq) {
+            self.updated = Some(event.ts);
         }
     }
 
-    fn said(&mut self, event: &Event) {
-        self.messages += 1;
-        self.updated = Some(event.ts);
+    /// Whether the event was copied from the session that this one was forked from. What it cost and when it came is the
+    /// parent's; a fork takes over the size of the context only.
+    fn is_copied(&self, seq: Seq) -> bool {
+        self.forked_from.as_ref().is_some_and(|from| seq <= from.seq)
+    }
+
+    fn spend(&mut self, seq: Seq, usage: Option<&Usage>) {
+        if let Some(usage) = usage
+            && !self.is_copied(seq)
+        {
+            self.usage.add(usage);
+        }
     }
 
     fn take_title(&mut self, text: &str, rank: TitleRank) {
@@ -257,8 +232,11 @@ impl Meta {
     }
 
     /// A response's usage counts once, however many messages it came in: the last one given.
-    fn spend_on_response(&mut self, response: Option<&str>, usage: &Usage) {
+    fn spend_on_response(&mut self, seq: Seq, response: Option<&str>, usage: &Usage) {
         self.usage.context = usage.context();
+        if self.is_copied(seq) {
+            return;
+        }
         if let Some(response) = response
             && let Some(earlier) = self.responses.insert(response.to_owned(), *usage)
         {

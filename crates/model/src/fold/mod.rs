@@ -9,14 +9,20 @@
 //! No clock, no randomness, no call to anything: the same log gives the same state for ever, and folding a prefix and then the rest
 //! is folding it all. Every part can be folded alone.
 
+mod activity;
 mod branch;
+mod calls;
 mod context;
 mod meta;
 mod transcript;
 
-pub use context::{Context, Fate, Item, OpenCall};
-pub use meta::{Meta, Status, UsageTotals};
+pub use activity::Status;
+pub use calls::{Fate, OpenCall};
+pub use context::{Context, Item, Trace};
+pub use meta::{Meta, UsageTotals};
 pub use transcript::{Entry, Role, Transcript};
+
+pub(crate) use calls::{End, Paired};
 
 use serde::Serialize;
 

@@ -67,7 +67,7 @@ fn the_transcript_joins_a_turns_texts_and_leaves_tools_and_context_out() {
     ]);
     assert_eq!(texts(&state), ["fix it", "Looking.\n\nDone.", "also that", "Sure."]);
     assert_eq!(state.meta.title.as_deref(), Some("fix it"));
-    assert_eq!(state.meta.messages, 5);
+    assert_eq!(state.meta.messages, 4);
     assert_eq!(state.meta.status(), Status::Idle);
 }
 
@@ -122,6 +122,10 @@ fn summaries_stand_in_the_place_of_their_range_and_revoking_brings_it_back() {
     assert_eq!(kinds(&state), [4, 2, 3, 5]);
     state.apply(&event(9, condense(0, 3, "all")));
     assert_eq!(kinds(&state), [9, 5]);
+    let mut back = state.clone();
+    back.apply(&event(10, CondensationRevoked { seq: 9 }));
+    back.apply(&event(11, Rewound { to_seq: 10 }));
+    assert_eq!(kinds(&back), [9, 5], "the rewind takes the revocation back");
     state.apply(&event(10, CondensationRevoked { seq: 9 }));
     assert_eq!(kinds(&state), [4, 2, 3, 5]);
     assert_eq!(state.context.cold(), [2, 3]);
@@ -168,6 +172,132 @@ fn time_never_orders() {
     assert_eq!(texts(&state), ["0", "1", "2"]);
 }
 
+/// A model's message with this usage.
+fn spent(response: Option<&str>, output: u64) -> Payload {
+    let usage = Usage { input: 10, output, ..Usage::default() };
+    let response = response.map(str::to_owned);
+    AssistantMessage { response, usage: Some(usage), ..AssistantMessage::default() }.into()
+}
+
+#[test]
+fn the_status_says_what_the_log_says() {
+    let status = |payloads: Vec<Payload>| fold(payloads).meta.status();
+    let started = || TurnStarted { index: 1, traceparent: None }.into();
+    let ended =
+        || TurnEnded { outcome: Outcome::Completed, error: None, duration_ms: None, src: None }.into();
+    assert_eq!(status(vec![prompt("a")]), Status::Running);
+    assert_eq!(status(vec![prompt("a"), answer("A")]), Status::Idle);
+    assert_eq!(status(vec![started(), prompt("a"), answer("A")]), Status::Running, "the turn is open");
+    assert_eq!(status(vec![started(), prompt("a"), answer("A"), ended()]), Status::Idle);
+    assert_eq!(status(vec![prompt("a"), call("c", false)]), Status::Interrupted);
+    assert_eq!(status(vec![prompt("a"), call("c", false), prompt("b"), answer("B")]), Status::Idle);
+    let over: Payload = SessionEnded::default().into();
+    assert_eq!(status(vec![prompt("a"), over.clone()]), Status::Ended);
+    assert_eq!(status(vec![prompt("a"), over, prompt("b")]), Status::Running);
+}
+
+#[test]
+fn undoing_a_rewind_brings_the_status_back() {
+    let mut history =
+        vec![prompt("a"), answer("A"), prompt("b"), call("c", false), Rewound { to_seq: 2 }.into()];
+    assert_eq!(fold(history.clone()).meta.status(), Status::Idle);
+    history.push(RewindUndone {}.into());
+    assert_eq!(fold(history).meta.status(), Status::Interrupted);
+}
+
+#[test]
+fn a_fork_takes_over_the_context_size_only() {
+    let forked_from = ForkedFrom { session: "parent".parse().unwrap(), seq: 3 };
+    let state = fold(vec![
+        SessionStarted { forked_from: Some(forked_from), ..SessionStarted::default() }.into(),
+        prompt("a"),
+        spent(None, 70),
+        ConversationAssigned { id: 7 }.into(),
+    ]);
+    let meta = &state.meta;
+    assert_eq!((meta.usage.calls, meta.usage.output, meta.usage.context), (0, 0, 10));
+    assert_eq!((meta.conversation_id, meta.updated, meta.messages), (None, None, 1));
+    let mut state = state;
+    state.apply(&event(4, spent(None, 5)));
+    state.apply(&event(5, ConversationAssigned { id: 8 }));
+    assert_eq!((state.meta.usage.output, state.meta.conversation_id), (5, Some(8)));
+}
+
+#[test]
+fn absurd_usage_does_not_overflow() {
+    let state = fold(vec![spent(Some("r"), u64::MAX), spent(None, u64::MAX), spent(Some("r"), 1)]);
+    assert_eq!((state.meta.usage.calls, state.meta.usage.input), (2, 20));
+}
+
+/// Ids that begin anew with every response: the result of the last call is not the first one's.
+#[test]
+fn a_result_belongs_to_the_latest_turn_that_waits_for_its_id() {
+    let state = fold(vec![
+        prompt("a"),
+        call("call_0", false),
+        prompt("b"),
+        call("call_0", false),
+        result("call_0", "r"),
+    ]);
+    let open: Vec<Seq> = state.open_calls().iter().map(|call| call.seq).collect();
+    assert_eq!(open, [1]);
+    // The turns are told apart also when the prompt between them was summarised.
+    let condense = Condensation { from: 2, to: 2, ..Condensation::default() }.into();
+    let state = fold(vec![
+        prompt("a"),
+        call("call_0", false),
+        prompt("b"),
+        call("call_0", false),
+        condense,
+        result("call_0", "r"),
+    ]);
+    let open: Vec<Seq> = state.open_calls().iter().map(|call| call.seq).collect();
+    assert_eq!(open, [1]);
+}
+
+/// Fault 28, the words: a range that parts a call from what became of it must not make it look undone.
+#[test]
+fn what_a_summary_covers_still_happened() {
+    let begun: Payload = ToolStarted { id: "c".to_owned() }.into();
+    let condense = |seq| -> Payload { Condensation { from: seq, to: seq, ..Condensation::default() }.into() };
+    let state = fold(vec![prompt("a"), call("c", true), begun.clone(), condense(2)]);
+    assert_eq!(state.open_calls()[0].fate, Fate::OutcomeUnknown);
+    let state = fold(vec![prompt("a"), call("c", true), begun, result("c", "r"), condense(3)]);
+    assert!(state.open_calls().is_empty());
+}
+
+/// A rewind takes back words, not what a tool did.
+#[test]
+fn a_call_that_began_on_a_dropped_branch_is_not_safe_to_retry() {
+    let begun: Payload = ToolStarted { id: "c".to_owned() }.into();
+    let state = fold(vec![prompt("a"), call("c", true), begun, Rewound { to_seq: 2 }.into()]);
+    assert_eq!(state.open_calls()[0].fate, Fate::OutcomeUnknown);
+}
+
+/// Fault 31: a fork of a condensed session shifted the numbering but not the ranges.
+#[test]
+fn a_fork_replays_the_same_history() {
+    let history = || -> Vec<Payload> {
+        let summary = "S".to_owned();
+        vec![
+            prompt("a"),
+            answer("A"),
+            prompt("b"),
+            Condensation { from: 1, to: 2, summary, ..Condensation::default() }.into(),
+            answer("B"),
+        ]
+    };
+    let with = |started: SessionStarted| {
+        let mut payloads = vec![started.into()];
+        payloads.extend(history());
+        fold(payloads)
+    };
+    let parent = with(SessionStarted::default());
+    let forked_from = Some(ForkedFrom { session: "parent".parse().unwrap(), seq: 5 });
+    let child = with(SessionStarted { forked_from, ..SessionStarted::default() });
+    assert_eq!((&child.transcript, &child.context), (&parent.transcript, &parent.context));
+}
+
 fn small_id() -> impl Strategy<Value = String> {
     prop_oneof![Just("a".to_owned()), Just("b".to_owned()), Just("c d/é".to_owned()), Just(String::new())]
 }
@@ -190,8 +320,22 @@ fn json() -> impl Strategy<Value = Json> {
         Just(Json::default()),
         Just(Json::parse("[1,2]").unwrap()),
         Just(Json::parse(r#"{"k":"v"}"#).unwrap()),
+        Just(Json::parse(r#"{"k":"\ud800"}"#).unwrap()),
+        Just(Json::parse(r#"{"k":1e999}"#).unwrap()),
+        Just(Json::parse(r#"[{"type":"text","text":"t"},{"type":"image"}]"#).unwrap()),
         text().prop_map(|t| Json::string(&t)),
     ]
+}
+
+fn attachments() -> impl Strategy<Value = Vec<Attachment>> {
+    let media_type = prop_oneof![Just("image/png"), Just("image/svg+xml"), Just("application/pdf"), Just("")];
+    let url = prop_oneof![Just(None), Just(Some("https://example.org/a.png")), Just(Some("file:///a.png"))];
+    let attachment = (media_type, url).prop_map(|(media_type, url)| Attachment {
+        media_type: media_type.to_owned(),
+        url: url.map(str::to_owned),
+        ..Attachment::default()
+    });
+    prop_oneof![3 => Just(Vec::new()), 1 => prop::collection::vec(attachment, 1..3)]
 }
 
 /// Any payload that bears on the state, with clashing ids and wild ranges.
@@ -200,24 +344,33 @@ pub(crate) fn payload() -> impl Strategy<Value = Payload> {
         Just(MessageKind::Prompt),
         Just(MessageKind::Steer),
         Just(MessageKind::Hook),
+        Just(MessageKind::Plan),
+        Just(MessageKind::Task),
         Just(MessageKind::Context)
     ];
     let model = prop_oneof![Just(None), Just(Some("claude-x".to_owned())), Just(Some("gpt-x".to_owned()))];
     prop_oneof![
-        3 => (kind, text()).prop_map(|(kind, text)| user(kind, &text)),
+        3 => (kind, text(), prop::option::of(text()), attachments()).prop_map(|(kind, text, sent, attachments)| {
+            UserMessage { kind, text, sent, attachments, src: None }.into()
+        }),
         3 => (prop::collection::vec(part(), 0..3), model, prop::option::of(small_id()), 0..100_u64).prop_map(
             |(parts, model, response, output)| {
+                let output = if output == 99 { u64::MAX } else { output };
                 let usage = (output > 30).then_some(Usage { output, ..Usage::default() });
                 AssistantMessage { parts, model, response, usage, ..AssistantMessage::default() }.into()
             }
         ),
-        4 => (small_id(), any::<bool>(), json(), small_id()).prop_map(|(id, deferred, input, name)| {
-            ToolCall { id, name, input, deferred, ..ToolCall::default() }.into()
-        }),
+        4 => (small_id(), any::<bool>(), json(), small_id(), prop::option::of(small_id())).prop_map(
+            |(id, deferred, input, name, response)| {
+                ToolCall { id, name, input, deferred, response, ..ToolCall::default() }.into()
+            }
+        ),
         1 => small_id().prop_map(|id| ToolStarted { id }.into()),
-        4 => (small_id(), any::<bool>(), json()).prop_map(|(id, is_error, output)| {
-            ToolResult { id, output, is_error, ..ToolResult::default() }.into()
-        }),
+        4 => (small_id(), any::<bool>(), json(), attachments(), prop::option::of(small_id())).prop_map(
+            |(id, is_error, output, attachments, blob)| {
+                ToolResult { id, output, is_error, attachments, blob, ..ToolResult::default() }.into()
+            }
+        ),
         1 => (0..40_u64, 0..40_u64, text()).prop_map(|(from, to, summary)| {
             Condensation { from, to, summary, ..Condensation::default() }.into()
         }),
@@ -228,6 +381,14 @@ pub(crate) fn payload() -> impl Strategy<Value = Payload> {
         1 => (0..40_u64).prop_map(|to_seq| Rewound { to_seq }.into()),
         1 => Just(RewindUndone {}.into()),
         1 => Just(Payload::Unknown { kind: "hologram".to_owned(), data: Json::default() }),
+        1 => (0..9_u64).prop_map(|index| TurnStarted { index, traceparent: None }.into()),
+        1 => (any::<bool>(), text()).prop_map(|(generated, title)| Titled { title, generated, src: None }.into()),
+        1 => (0..9_u64).prop_map(|seq| {
+            let forked_from = Some(ForkedFrom { session: "parent".parse().unwrap(), seq });
+            SessionStarted { forked_from, ..SessionStarted::default() }.into()
+        }),
+        1 => Just(SessionEnded::default().into()),
+        1 => Just(Closed {}.into()),
         1 => Just(TurnEnded { outcome: Outcome::Failed, error: None, duration_ms: None, src: None }.into()),
     ]
 }
@@ -245,6 +406,19 @@ proptest! {
         prop_assert_eq!(state, whole);
     }
 
+    /// The live history is again exactly what it was before the event that is rewound to.
+    #[test]
+    fn a_rewind_is_what_was_there_before(payloads in prop::collection::vec(payload(), 0..30), to_seq in 0..30_u64) {
+        let rewinds = |p: &Payload| matches!(p, Payload::Rewound(_) | Payload::RewindUndone(_));
+        let mut history: Vec<Payload> = payloads.into_iter().filter(|p| !rewinds(p)).collect();
+        let before = fold(history.iter().take(usize::try_from(to_seq).unwrap()).cloned().collect());
+        history.push(Rewound { to_seq }.into());
+        let rewound = fold(history);
+        prop_assert_eq!(texts(&before), texts(&rewound));
+        let seqs = |s: &State| s.context.items().iter().map(|(seq, _)| *seq).collect::<Vec<_>>();
+        prop_assert_eq!(seqs(&before), seqs(&rewound));
+    }
+
     #[test]
     fn a_rewind_and_its_undoing_leave_the_live_history_as_it_was(
         payloads in prop::collection::vec(payload(), 0..30), to_seq in 0..30_u64, after in prop::collection::vec(text(), 0..4)
@@ -256,6 +430,7 @@ proptest! {
         history.push(RewindUndone {}.into());
         let undone = fold(history);
         prop_assert_eq!(texts(&before), texts(&undone));
+        prop_assert_eq!(before.meta.status(), undone.meta.status());
         let seqs = |s: &State| s.context.items().iter().map(|(seq, _)| *seq).collect::<Vec<_>>();
         prop_assert_eq!(seqs(&before), seqs(&undone));
     }

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::steps::{Called, Said, Step, note};
+use super::media::{image_url, note};
+use super::steps::{Called, Said, Step};
 use super::{Target, model_family};
 use crate::payload::{Attachment, Part};
 
@@ -52,19 +53,12 @@ impl Messages {
     }
 
     fn finish(mut self) -> Vec<Value> {
-        // A last answer is a prefill there: it may end neither in reasoning alone nor in white space.
+        // A last answer is a prefill there: it may not end in white space.
         if let Some((role, blocks)) = self.done.last_mut()
             && *role == "assistant"
+            && let Some(text) = blocks.last_mut().and_then(|b| b.get_mut("text"))
         {
-            while blocks.last().is_some_and(is_reasoning) {
-                blocks.pop();
-            }
-            if let Some(text) = blocks.last_mut().and_then(|b| b.get_mut("text")) {
-                *text = Value::from(text.as_str().unwrap_or_default().trim_end());
-            }
-            if blocks.is_empty() {
-                self.done.pop();
-            }
+            *text = Value::from(text.as_str().unwrap_or_default().trim_end());
         }
         self.done.into_iter().map(|(role, content)| json!({"role": role, "content": content})).collect()
     }
@@ -75,12 +69,14 @@ fn text_block(text: &str) -> Option<Value> {
 }
 
 fn attachment_block(attachment: &Attachment) -> Value {
-    match &attachment.url {
-        Some(url) if attachment.media_type.starts_with("image/") && url.starts_with("http") => {
-            json!({"type": "image", "source": {"type": "url", "url": url}})
-        }
-        _ => json!({"type": "text", "text": note(attachment)}),
+    match image_url(attachment) {
+        Some(url) => json!({"type": "image", "source": {"type": "url", "url": url}}),
+        None => note_block(attachment),
     }
+}
+
+fn note_block(attachment: &Attachment) -> Value {
+    json!({"type": "text", "text": note(attachment)})
 }
 
 fn said_blocks(said: &Said, target: &Target) -> Vec<Value> {
@@ -89,7 +85,9 @@ fn said_blocks(said: &Said, target: &Target) -> Vec<Value> {
         let same_family = model.as_deref().is_some_and(|m| model_family(m) == family);
         match part {
             Part::Text { text } => text_block(text),
-            Part::Thinking { text, signature: Some(signature) } if same_family && !signature.is_empty() => {
+            Part::Thinking { text, signature: Some(signature) }
+                if same_family && !text.trim().is_empty() && !signature.is_empty() =>
+            {
                 Some(json!({"type": "thinking", "thinking": text, "signature": signature}))
             }
             Part::RedactedThinking { data } if same_family && !data.is_empty() => {
@@ -98,21 +96,24 @@ fn said_blocks(said: &Said, target: &Target) -> Vec<Value> {
             _ => None,
         }
     };
-    said.parts.iter().filter_map(block).collect()
+    let mut blocks: Vec<Value> = said.parts.iter().filter_map(block).collect();
+    // No message may end in reasoning: such an answer was cut short before it said anything.
+    while said.calls.is_empty() && blocks.last().is_some_and(is_reasoning) {
+        blocks.pop();
+    }
+    blocks
 }
 
 fn call_block(call: &Called) -> Value {
-    let input = match serde_json::from_str(&call.input) {
-        Ok(Value::Object(object)) => Value::Object(object),
-        Ok(other) => json!({"value": other}),
-        Err(_) => json!({"value": call.input}),
-    };
+    let input: Value = serde_json::from_str(&call.input).unwrap_or_else(|_| json!({}));
     json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input})
 }
 
 fn result_block(call: &Called) -> Value {
     let mut content: Vec<Value> = text_block(&call.output).into_iter().collect();
-    content.extend(call.attachments.iter().map(attachment_block));
+    // Of an error nothing but text is taken.
+    let attached = if call.is_error { note_block } else { attachment_block };
+    content.extend(call.attachments.iter().map(attached));
     if call.is_error && content.is_empty() {
         content.push(json!({"type": "text", "text": "The tool failed without a message."}));
     }

@@ -17,6 +17,7 @@ pub fn check_anthropic(messages: &[Value]) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut seen = BTreeSet::new();
     let mut awaited: Vec<String> = Vec::new();
+    let mut images = 0;
     for (index, message) in messages.iter().enumerate() {
         let mut say = |what: String| wrong.push(format!("message {index}: {what}"));
         let role = message["role"].as_str().unwrap_or_default();
@@ -48,12 +49,13 @@ pub fn check_anthropic(messages: &[Value]) -> Vec<String> {
                         say("text after a call".to_owned());
                     }
                 }
-                ("thinking" | "redacted_thinking", "assistant")
-                    if index + 1 == messages.len() && at + 1 == blocks.len() =>
-                {
+                ("thinking" | "redacted_thinking", "assistant") if at + 1 == blocks.len() => {
                     say("ends in reasoning".to_owned());
                 }
                 ("thinking", "assistant") => {
+                    if block["thinking"].as_str().unwrap_or_default().trim().is_empty() {
+                        say("empty thinking".to_owned());
+                    }
                     if block["signature"].as_str().unwrap_or_default().is_empty() {
                         say("thinking without signature".to_owned());
                     }
@@ -80,7 +82,14 @@ pub fn check_anthropic(messages: &[Value]) -> Vec<String> {
                     if results.len() != at {
                         say("a result after something else".to_owned());
                     }
-                    for inner in block["content"].as_array().into_iter().flatten() {
+                    let inside = block["content"].as_array().cloned().unwrap_or_default();
+                    if block["is_error"] == true
+                        && (inside.is_empty() || inside.iter().any(|b| b["type"] != "text"))
+                    {
+                        say("an error without text or with more than text".to_owned());
+                    }
+                    for inner in &inside {
+                        images += usize::from(inner["type"] == "image");
                         if inner["type"] == "text"
                             && inner["text"].as_str().unwrap_or_default().trim().is_empty()
                         {
@@ -89,7 +98,12 @@ pub fn check_anthropic(messages: &[Value]) -> Vec<String> {
                     }
                     results.push(block["tool_use_id"].as_str().unwrap_or_default().to_owned());
                 }
-                ("image", "user") => {}
+                ("image", "user") => {
+                    images += 1;
+                    if !block["source"]["url"].as_str().unwrap_or_default().starts_with("http") {
+                        say("an image from nowhere".to_owned());
+                    }
+                }
                 (other, role) => say(format!("block {other:?} from {role:?}")),
             }
         }
@@ -103,6 +117,9 @@ pub fn check_anthropic(messages: &[Value]) -> Vec<String> {
     }
     if !awaited.is_empty() {
         wrong.push(format!("calls without results at the end: {awaited:?}"));
+    }
+    if images > 20 {
+        wrong.push(format!("{images} images"));
     }
     wrong
 }
@@ -122,7 +139,16 @@ pub fn check_openai(messages: &[Value]) -> Vec<String> {
         }
         let empty = match &message["content"] {
             Value::String(text) => text.trim().is_empty(),
-            Value::Array(parts) => parts.is_empty(),
+            Value::Array(parts) => {
+                parts.is_empty()
+                    || parts.iter().any(|part| match part["type"].as_str() {
+                        Some("text") => part["text"].as_str().unwrap_or_default().trim().is_empty(),
+                        Some("image_url") => {
+                            !part["image_url"]["url"].as_str().unwrap_or_default().starts_with("http")
+                        }
+                        _ => true,
+                    })
+            }
             _ => true,
         };
         match role {
@@ -143,8 +169,11 @@ pub fn check_openai(messages: &[Value]) -> Vec<String> {
                         say("a tool name that is not accepted".to_owned());
                     }
                     let arguments = function["arguments"].as_str().unwrap_or_default();
-                    if serde_json::from_str::<Value>(arguments).is_err() {
-                        say("arguments are no JSON".to_owned());
+                    if !serde_json::from_str::<Value>(arguments).is_ok_and(|value| value.is_object()) {
+                        say("arguments are no object".to_owned());
+                    }
+                    if !accepted_name(&id) || id.len() > 40 {
+                        say(format!("call id {id:?} is not accepted"));
                     }
                     if !seen.insert(id.clone()) {
                         say(format!("call id {id:?} twice"));

@@ -8,8 +8,10 @@
 
 mod anthropic;
 pub mod check;
+mod media;
 mod names;
 mod openai;
+mod output;
 mod steps;
 
 use serde::Serialize;
@@ -74,10 +76,10 @@ pub fn messages(context: &Context, target: &Target) -> View {
 /// The family of a model: signatures and encrypted reasoning are good within it alone.
 #[must_use]
 pub fn model_family(model: &str) -> &str {
-    // Routers prefix the maker's name: `anthropic/claude-…`.
+    // Routers prefix the maker's name: `anthropic/claude-…`, `us.anthropic.claude-…`.
     let name = model.rsplit('/').next().unwrap_or(model);
     let starts = |prefixes: &[&str]| prefixes.iter().any(|p| name.starts_with(p));
-    if starts(&["claude"]) {
+    if name.contains("claude") {
         "claude"
     } else if starts(&["gpt", "o1", "o3", "o4", "chatgpt", "codex"]) {
         "openai"

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::steps::{Called, Said, Step, note};
+use super::media::{image_url, note};
+use super::steps::{Called, Said, Step};
 use crate::payload::{Attachment, Part};
 
 /// Builds the messages.
@@ -31,11 +32,9 @@ fn user(text: &str, attachments: &[Attachment]) -> Option<Value> {
     if !text.trim().is_empty() {
         content.push(json!({"type": "text", "text": text}));
     }
-    content.extend(attachments.iter().map(|attachment| match &attachment.url {
-        Some(url) if attachment.media_type.starts_with("image/") => {
-            json!({"type": "image_url", "image_url": {"url": url}})
-        }
-        _ => json!({"type": "text", "text": note(attachment)}),
+    content.extend(attachments.iter().map(|attachment| match image_url(attachment) {
+        Some(url) => json!({"type": "image_url", "image_url": {"url": url}}),
+        None => json!({"type": "text", "text": note(attachment)}),
     }));
     Some(json!({"role": "user", "content": content}))
 }

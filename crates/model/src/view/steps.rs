@@ -4,13 +4,17 @@
 //! context   answer  call A  call B  result A  steer  result B
 //! steps     Said[answer; A → result A, B → result B]  User(steer)
 //! ```
+//!
+//! What belongs to one response stands together, also where it was recorded piece by piece with results in between.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
-use super::Target;
+use super::media::limit_images;
 use super::names::{Ids, safe};
-use crate::fold::{Context, Fate, Item};
-use crate::payload::{Attachment, Part, ToolCall, ToolResult};
+use super::{Provider, Target, output};
+use crate::event::Seq;
+use crate::fold::{Context, End, Item, Paired};
+use crate::payload::{Attachment, MessageKind, Part};
 
 /// One step of a conversation.
 #[derive(Debug)]
@@ -28,6 +32,10 @@ pub(super) enum Step {
 pub(super) struct Said {
     pub(super) parts: Vec<(Part, Option<String>)>,
     pub(super) calls: Vec<Called>,
+    response: Option<String>,
+    turn: u64,
+    /// A result came after it: what the model says next, it says knowing that.
+    answered: bool,
 }
 
 /// A call and its result.
@@ -35,6 +43,7 @@ pub(super) struct Said {
 pub(super) struct Called {
     pub(super) id: String,
     pub(super) name: String,
+    /// The arguments, always an object.
     pub(super) input: String,
     pub(super) output: String,
     pub(super) attachments: Vec<Attachment>,
@@ -43,140 +52,115 @@ pub(super) struct Called {
 
 /// Builds the steps.
 pub(super) fn steps(context: &Context, target: &Target) -> Vec<Step> {
-    let items: Vec<&Item> = context.items().into_iter().map(|(_, item)| item).collect();
-    let pairs = pair(&items);
-    let fates = fates(&items);
-    let mut ids = Ids::default();
-    let mut steps = Vec::new();
-    let mut said = Said::default();
-    for (index, item) in items.iter().enumerate() {
+    let calls = context.calls();
+    let used = calls.iter().filter_map(|paired| match (paired.call, paired.end) {
+        (Some(_), Some(End::Result(seq, _))) => Some(seq),
+        _ => None,
+    });
+    let mut builder = Builder {
+        target,
+        used: used.collect(),
+        calls,
+        ids: Ids::new(match target.provider {
+            Provider::Anthropic => 64,
+            Provider::OpenAi => 40,
+        }),
+        steps: Vec::new(),
+        last: None,
+        turn: 0,
+    };
+    for (seq, item) in context.items() {
+        builder.take(seq, item);
+    }
+    limit_images(&mut builder.steps);
+    builder.steps
+}
+
+struct Builder<'a> {
+    target: &'a Target,
+    /// In the order of their positions.
+    calls: Vec<Paired<'a>>,
+    /// Results that answer a call which is shown.
+    used: BTreeSet<Seq>,
+    ids: Ids,
+    steps: Vec<Step>,
+    /// Index of the last `Said`.
+    last: Option<usize>,
+    turn: u64,
+}
+
+impl<'a> Builder<'a> {
+    fn take(&mut self, seq: Seq, item: &'a Item) {
         match item {
             Item::User(message) => {
-                flush(&mut steps, &mut said);
+                self.turn += u64::from(message.kind == MessageKind::Prompt);
                 let text = message.sent.clone().unwrap_or_else(|| message.text.clone());
-                steps.push(Step::User { text, attachments: message.attachments.clone() });
-            }
-            Item::Summary { text, .. } => {
-                flush(&mut steps, &mut said);
-                steps.push(Step::Summary(text.clone()));
-            }
-            Item::Assistant(message) => {
-                // Text after calls belongs to the next message: within one, providers want calls last.
-                if !said.calls.is_empty() {
-                    flush(&mut steps, &mut said);
+                // Nothing to send must not part what the model said in one breath.
+                if !text.trim().is_empty() || !message.attachments.is_empty() {
+                    self.steps.push(Step::User { text, attachments: message.attachments.clone() });
                 }
-                said.parts.extend(message.parts.iter().map(|part| (part.clone(), message.model.clone())));
+            }
+            Item::Summary { text, .. } => self.steps.push(Step::Summary(text.clone())),
+            Item::Assistant(message) => {
+                let parts = message.parts.iter().map(|part| (part.clone(), message.model.clone()));
+                if let Some(said) = self.said(message.response.as_deref(), false) {
+                    said.parts.extend(parts);
+                }
             }
             Item::Call(call) => {
-                let result =
-                    pairs.result_of.get(&index).and_then(|at| items.get(*at)).and_then(|i| match i {
-                        Item::Result(result) => Some(result),
-                        _ => None,
-                    });
-                let fate = fates.get(&index).copied().unwrap_or(Fate::OutcomeUnknown);
-                said.calls.push(called(ids.unique(&call.id), call, result, fate, target));
+                let found = self.calls.binary_search_by_key(&seq, |paired| paired.seq);
+                let Some(paired) = found.ok().and_then(|at| self.calls.get(at)).copied() else { return };
+                let called = self.called(&paired);
+                if let Some(said) = self.said(call.response.as_deref(), true) {
+                    said.calls.extend(called);
+                }
             }
-            // A result closes the message of its call: what the model says next, it says knowing the result.
-            Item::Result(_) if pairs.used.contains_key(&index) => flush(&mut steps, &mut said),
-            _ => {}
-        }
-    }
-    flush(&mut steps, &mut said);
-    steps
-}
-
-fn flush(steps: &mut Vec<Step>, said: &mut Said) {
-    let said = std::mem::take(said);
-    if !said.parts.is_empty() || !said.calls.is_empty() {
-        steps.push(Step::Said(said));
-    }
-}
-
-/// Which result answers which call, by index.
-#[derive(Default)]
-struct Pairs {
-    result_of: BTreeMap<usize, usize>,
-    used: BTreeMap<usize, usize>,
-}
-
-/// Pairs each result with the first call of its id that has none yet; a result without a call, or a second one, stays alone.
-fn pair(items: &[&Item]) -> Pairs {
-    let mut open: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    let mut pairs = Pairs::default();
-    for (index, item) in items.iter().enumerate() {
-        match item {
-            Item::Call(call) => open.entry(&call.id).or_default().push(index),
-            Item::Result(result) => {
-                let calls = open.entry(&result.id).or_default();
-                if !calls.is_empty() {
-                    let call = calls.remove(0);
-                    pairs.result_of.insert(call, index);
-                    pairs.used.insert(index, call);
+            Item::Result(_) if self.used.contains(&seq) => {
+                if let Some(Step::Said(said)) = self.last.and_then(|at| self.steps.get_mut(at)) {
+                    said.answered = true;
                 }
             }
             _ => {}
         }
     }
-    pairs
-}
 
-/// What is known of each call, should it have no result.
-fn fates(items: &[&Item]) -> BTreeMap<usize, Fate> {
-    let mut fates = BTreeMap::new();
-    for (index, item) in items.iter().enumerate() {
-        let Item::Call(call) = item else { continue };
-        let started = |i: &&Item| matches!(i, Item::Started(id) if *id == call.id);
-        let began = !call.deferred || items.iter().skip(index).any(started);
-        fates.insert(index, if began { Fate::OutcomeUnknown } else { Fate::NotStarted });
-    }
-    fates
-}
-
-fn called(id: String, call: &ToolCall, result: Option<&ToolResult>, fate: Fate, target: &Target) -> Called {
-    let (output, attachments, is_error) = match result {
-        Some(result) => {
-            let text = result.output.as_string().unwrap_or_else(|| result.output.as_str().to_owned());
-            (bounded(&text, target.max_output_bytes), result.attachments.clone(), result.is_error)
+    /// What the message or call with this response id belongs to: the last `Said`, or a new one.
+    fn said(&mut self, response: Option<&str>, is_call: bool) -> Option<&mut Said> {
+        let directly = self.last.is_some_and(|at| at + 1 == self.steps.len());
+        let joins = match self.last.and_then(|at| self.steps.get(at)) {
+            Some(Step::Said(last)) => match (last.response.as_deref(), response) {
+                (Some(before), Some(now)) => before == now && last.turn == self.turn,
+                // Without ids, text after calls belongs to the next message.
+                _ => directly && !last.answered && (is_call || last.calls.is_empty()),
+            },
+            _ => false,
+        };
+        if !joins {
+            self.last = Some(self.steps.len());
+            self.steps.push(Step::Said(Said { turn: self.turn, ..Said::default() }));
         }
-        None => (words(fate).to_owned(), Vec::new(), true),
-    };
-    let input = call.input.as_str().to_owned();
-    Called { id, name: safe(&call.name), input, output, attachments, is_error }
-}
-
-/// What the model is told of a call that has no result.
-fn words(fate: Fate) -> &'static str {
-    match fate {
-        Fate::NotStarted => {
-            "Not started: the session was interrupted before this tool began. Nothing happened; it is safe to retry."
-        }
-        Fate::OutcomeUnknown => {
-            "Outcome unknown: the session was interrupted while this tool may have been running. \
-             Check what it did before retrying."
+        match self.last.and_then(|at| self.steps.get_mut(at)) {
+            Some(Step::Said(said)) => {
+                if let Some(response) = response {
+                    said.response = Some(response.to_owned());
+                }
+                Some(said)
+            }
+            _ => None,
         }
     }
-}
 
-/// Cuts a long output at a character boundary and says so.
-fn bounded(text: &str, max_bytes: usize) -> String {
-    if text.len() <= max_bytes {
-        return text.to_owned();
+    fn called(&mut self, paired: &Paired<'_>) -> Option<Called> {
+        let call = paired.call?;
+        let (output, attachments, is_error) = match paired.end {
+            Some(End::Result(_, result)) => {
+                let text = output::result_text(result, self.target.max_output_bytes);
+                (text, result.attachments.clone(), result.is_error)
+            }
+            Some(End::Summarised) => (output::SUMMARISED.to_owned(), Vec::new(), false),
+            None => (output::closing_words(paired.fate()).to_owned(), Vec::new(), true),
+        };
+        let (id, name) = (self.ids.unique(&call.id), safe(&call.name));
+        Some(Called { id, name, input: output::arguments(&call.input), output, attachments, is_error })
     }
-    let mut cut = max_bytes;
-    while !text.is_char_boundary(cut) {
-        cut -= 1;
-    }
-    let kept = text.get(..cut).unwrap_or_default();
-    format!(
-        "{kept}\n[{} of {} bytes left out here; the session keeps the whole output]",
-        text.len() - cut,
-        text.len()
-    )
-}
-
-/// Words for an attachment whose bytes are not part of the view.
-pub(super) fn note(attachment: &Attachment) -> String {
-    let name = attachment.name.as_deref().map(|n| format!(" {n}")).unwrap_or_default();
-    let size = attachment.len_bytes.map(|n| format!(", {n} bytes")).unwrap_or_default();
-    format!("[attachment{name}: {}{size}]", attachment.media_type)
 }

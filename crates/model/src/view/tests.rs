@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::check::{check_anthropic, check_openai};
 use super::*;
+use crate::event::Payload;
 use crate::fold::tests::{answer, call, fold, payload, prompt, result, user};
 use crate::json::Json;
 use crate::payload::*;
@@ -136,6 +137,116 @@ fn a_steer_between_call_and_result_comes_after_the_result() {
     assert_eq!(check_anthropic(&view), Vec::<String>::new());
     assert_eq!(view[2]["content"][2]["text"], "hey");
     assert_eq!(view[2]["content"][0]["content"][0]["text"], "one");
+}
+
+/// Calls of one response stand together, also where each was recorded after the result of the one before.
+#[test]
+fn parallel_calls_of_one_response_make_one_message() {
+    let of = |id: &str| -> Payload {
+        let input = Json::parse("{}").unwrap();
+        let response = Some("r1".to_owned());
+        ToolCall { id: id.into(), name: "t".into(), input, response, ..ToolCall::default() }.into()
+    };
+    let state = fold(vec![
+        prompt("a"),
+        of("1"),
+        result("1", "one"),
+        user(MessageKind::Steer, "hey"),
+        of("2"),
+        result("2", "two"),
+        answer("Done."),
+    ]);
+    let view = anthropic(&state);
+    let types = |at: usize| {
+        let blocks = view[at]["content"].as_array().unwrap();
+        blocks.iter().map(|block| block["type"].as_str().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(view.len(), 4);
+    assert_eq!(types(1), ["tool_use", "tool_use"]);
+    assert_eq!(types(2), ["tool_result", "tool_result", "text"]);
+}
+
+/// Ids that begin anew with every response: the new result is not taken for the old call's.
+#[test]
+fn a_reused_id_keeps_its_own_result() {
+    let state = fold(vec![prompt("a"), call("0", false), prompt("b"), call("0", false), result("0", "mine")]);
+    let view = anthropic(&state);
+    let text = |at: usize| view[at]["content"][0]["content"][0]["text"].as_str().unwrap();
+    assert!(text(2).starts_with("Outcome unknown"));
+    assert_eq!(text(4), "mine");
+}
+
+/// Fault 28: the result that a range swallowed is not "unknown".
+#[test]
+fn a_summarised_result_is_told_as_done() {
+    let condensation = Condensation { from: 2, to: 2, summary: "s".into(), ..Condensation::default() };
+    let state = fold(vec![prompt("a"), call("c", false), result("c", "r"), condensation.into()]);
+    let text = anthropic(&state)[2]["content"][0]["content"][0]["text"].clone();
+    assert!(text.as_str().unwrap().starts_with("Done"), "{text}");
+}
+
+/// Fault 25, elsewhere than at the end: an answer cut short while thinking.
+#[test]
+fn no_message_ends_in_reasoning() {
+    let parts = vec![Part::Thinking { text: "hm".into(), signature: Some("sig".into()) }];
+    let message =
+        AssistantMessage { parts, model: Some("claude-opus-4".into()), ..AssistantMessage::default() };
+    let state = fold(vec![prompt("a"), message.into(), prompt("b"), answer("B")]);
+    let view = anthropic(&state);
+    assert_eq!(check_anthropic(&view), Vec::<String>::new());
+    assert_eq!(view.len(), 2);
+}
+
+#[test]
+fn images_are_sent_where_they_are_taken() {
+    let image = |media_type: &str, url: &str| Attachment {
+        media_type: media_type.into(),
+        url: Some(url.into()),
+        ..Attachment::default()
+    };
+    let png = image("image/png", "https://example.org/a.png");
+    let odd =
+        vec![png.clone(), image("image/heic", "https://example.org/a"), image("image/png", "file:///a")];
+    let types = |message: UserMessage| {
+        let state = fold(vec![message.into()]);
+        assert_eq!(check_openai(&openai(&state)), Vec::<String>::new());
+        let view = anthropic(&state);
+        assert_eq!(check_anthropic(&view), Vec::<String>::new());
+        let blocks = view[0]["content"].as_array().unwrap().clone();
+        blocks.iter().map(|block| block["type"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let said = |attachments| UserMessage {
+        kind: MessageKind::Prompt,
+        text: String::new(),
+        sent: None,
+        attachments,
+        src: None,
+    };
+    assert_eq!(types(said(odd)), ["image", "text", "text"]);
+    let many = types(said(vec![png.clone(); 23]));
+    assert_eq!(many.iter().filter(|kind| *kind == "image").count(), 20);
+    assert_eq!(many[..3], ["text", "text", "text"], "the newest are kept");
+    let state =
+        fold(vec![said(vec![png.clone(); 3]).into(), answer("?"), said(vec![png.clone(); 20]).into()]);
+    let view = anthropic(&state);
+    assert_eq!(
+        (&view[0]["content"][0]["type"], &view[2]["content"][0]["type"]),
+        (&json!("text"), &json!("image"))
+    );
+    // An error takes nothing but text.
+    let failed =
+        ToolResult { id: "c".into(), is_error: true, attachments: vec![png], ..ToolResult::default() };
+    let view = anthropic(&fold(vec![prompt("a"), call("c", false), failed.into()]));
+    assert_eq!(check_anthropic(&view), Vec::<String>::new());
+}
+
+#[test]
+fn arguments_that_no_parser_reads_are_still_sent() {
+    let input = Json::parse(r#"{"k":"\ud800"}"#).unwrap();
+    let odd = ToolCall { id: "c".into(), name: "t".into(), input, ..ToolCall::default() };
+    let state = fold(vec![prompt("a"), odd.into(), result("c", "r")]);
+    assert_eq!(anthropic(&state)[1]["content"][0]["input"], json!({"k": "\u{fffd}"}));
+    assert_eq!(check_openai(&openai(&state)), Vec::<String>::new());
 }
 
 #[test]
