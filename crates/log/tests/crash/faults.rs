@@ -145,6 +145,14 @@ pub(crate) fn full_disk() -> Verdict {
                         return Err(format!("a full disk is called {e}"));
                     }
                     full += 1;
+                    let (found, _) = read(&world.disk, &dir())?;
+                    if found.len() as u64 != world.written {
+                        return Err(format!(
+                            "{} events stand there, {} were acknowledged, the rest refused",
+                            found.len(),
+                            world.written
+                        ));
+                    }
                 }
             }
             world.disk.set_capacity(None);

@@ -214,6 +214,13 @@ pub(crate) fn recover(world: &mut World, survived: u64) -> Verdict<Option<Log>> 
                 return Err("opening changed what was readable".to_owned());
             }
             world.check(&after, survived)?;
+            // Judged by the raw bytes, not by the reader: nothing of an earlier life may lie behind an opened log.
+            let image = disk.contents(&log_path()).unwrap();
+            let lines: usize =
+                image.split_inclusive(|b| *b == b'\n').take(after.len()).map(<[u8]>::len).sum();
+            if image[lines..].iter().any(|b| *b != b'\n') {
+                return Err("an opened log has something behind its last line".to_owned());
+            }
             if held && (opening.repair.is_none() || torn_files(&disk) == torn) {
                 return Err("torn bytes were not kept".to_owned());
             }
