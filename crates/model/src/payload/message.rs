@@ -89,7 +89,7 @@ pub struct AssistantMessage {
 
 /// A piece of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case", try_from = "AnyPart")]
 #[non_exhaustive]
 pub enum Part {
     /// Text for the user.
@@ -115,4 +115,55 @@ pub enum Part {
         /// The block.
         block: Json,
     },
+}
+
+/// A part with the fields of all kinds. serde reads a tagged enum by way of a buffer that can't hold [`Json`]'s raw text, so a
+/// message with an opaque block could be written but never read again.
+#[derive(Deserialize)]
+struct AnyPart {
+    #[serde(rename = "type")]
+    kind: String,
+    text: Option<String>,
+    signature: Option<String>,
+    data: Option<String>,
+    #[serde(default)]
+    block: Json,
+}
+
+impl TryFrom<AnyPart> for Part {
+    type Error = String;
+
+    fn try_from(any: AnyPart) -> Result<Self, String> {
+        let missing = |field: &str| format!("{} part without {field}", any.kind);
+        Ok(match any.kind.as_str() {
+            "text" => Self::Text { text: any.text.ok_or_else(|| missing("text"))? },
+            "thinking" => {
+                Self::Thinking { text: any.text.ok_or_else(|| missing("text"))?, signature: any.signature }
+            }
+            "redacted_thinking" => Self::RedactedThinking { data: any.data.ok_or_else(|| missing("data"))? },
+            "opaque" => Self::Opaque { block: any.block },
+            kind => return Err(format!("unknown part {kind:?}")),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_reads_back_as_written() {
+        for text in [
+            r#"{"type":"text","text":"a"}"#,
+            r#"{"type":"thinking","text":"","signature":"s"}"#,
+            r#"{"type":"redacted_thinking","data":"x"}"#,
+            r#"{"type":"opaque","block":{"n":1.50}}"#,
+            r#"{"type":"opaque","block":null}"#,
+        ] {
+            let part: Part = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&part).unwrap(), text);
+        }
+        assert!(serde_json::from_str::<Part>(r#"{"type":"text"}"#).is_err());
+        assert!(serde_json::from_str::<Part>(r#"{"type":"hologram"}"#).is_err());
+    }
 }
