@@ -38,18 +38,16 @@ impl Table {
             }
         }
         let bold = anstyle::Style::new().bold();
-        write!(out, "{bold}")?;
         let head: Vec<String> = self.head.iter().map(|h| (*h).to_owned()).collect();
-        line(out, &head, &widths, width)?;
-        write!(out, "{bold:#}")?;
+        writeln!(out, "{bold}{}{bold:#}", line(&head, &widths, width))?;
         for row in &self.rows {
-            line(out, row, &widths, width)?;
+            writeln!(out, "{}", line(row, &widths, width))?;
         }
         Ok(())
     }
 }
 
-fn line(out: &mut dyn Write, cells: &[String], widths: &[usize], limit: Option<usize>) -> io::Result<()> {
+fn line(cells: &[String], widths: &[usize], limit: Option<usize>) -> String {
     let mut text = String::new();
     for (n, (cell, width)) in cells.iter().zip(widths).enumerate() {
         if n > 0 {
@@ -61,7 +59,7 @@ fn line(out: &mut dyn Write, cells: &[String], widths: &[usize], limit: Option<u
     }
     // A terminal narrower than the columns that don't give way: better cut than wrapped.
     let text = text.trim_end();
-    writeln!(out, "{}", limit.map_or_else(|| text.to_owned(), |limit| cut(text, limit)))
+    limit.map_or_else(|| text.to_owned(), |limit| cut(text, limit))
 }
 
 #[cfg(test)]
