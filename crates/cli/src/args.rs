@@ -22,8 +22,8 @@ A SESSION is an id, a unique beginning or end of one (4 characters or more), or 
 /// Options that every command takes.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Global {
-    /// Where sessions are kept [default: the platform's data directory]
-    #[arg(long, global = true, value_name = "DIR", env = "ANNALS_HOME", hide_env_values = true)]
+    /// Where sessions are kept [env: ANNALS_HOME] [default: the platform's data directory]
+    #[arg(long, global = true, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
     /// Print JSON for programs; errors too, one object on stderr
     #[arg(long, global = true)]
@@ -63,7 +63,7 @@ pub(crate) enum Command {
     /// Record events from stdin: one a line in, one answer a line out
     ///
     /// Each line is {"kind":…,"data":…} with an optional "turn"; the answer {"seq":N} comes once the event is as durable as asked. A line that can't
-    /// be taken is answered with an error object and leaves nothing behind.
+    /// be taken is answered with an error object and leaves nothing behind. Blank lines are passed over.
     Record(RecordArgs),
     /// Check sessions: every line, link, seal and blob
     Verify(VerifyArgs),
@@ -138,7 +138,7 @@ pub(crate) enum ProviderName {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RecordArgs {
-    /// The session to go on with; an id that is not there yet begins a session of that name
+    /// The session to go on with: a whole id or `latest`; an id that is not there yet begins a session of that name [default: a new session]
     #[arg(conflicts_with = "new")]
     pub(crate) session: Option<String>,
     /// Begin a session and print its id first

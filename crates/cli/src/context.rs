@@ -15,8 +15,8 @@ use crate::error::{Failure, Result};
 pub(crate) struct Context {
     pub(crate) json: bool,
     pub(crate) quiet: bool,
+    pub(crate) allow_network_fs: bool,
     data_dir: Option<PathBuf>,
-    allow_network_fs: bool,
 }
 
 /// The system's clock.
@@ -62,8 +62,14 @@ impl Context {
 
     /// The data directory: `--data-dir`, else `ANNALS_HOME`, else the platform's.
     pub(crate) fn home(&self) -> Result<PathBuf> {
-        if let Some(dir) = self.data_dir.as_ref().filter(|d| !d.as_os_str().is_empty()) {
-            return std::path::absolute(dir).map_err(|e| Failure::io("find", dir, e));
+        let variable = || std::env::var_os("ANNALS_HOME").filter(|d| !d.is_empty()).map(PathBuf::from);
+        if let Some(dir) = self.data_dir.clone().or_else(variable) {
+            // A script's variable that is not set must not lead to the user's own sessions.
+            if dir.as_os_str().is_empty() {
+                let hint = "give a directory, or leave the option out".to_owned();
+                return Err(Failure::Usage("--data-dir is empty".to_owned(), hint));
+            }
+            return std::path::absolute(&dir).map_err(|e| Failure::io("find", &dir, e));
         }
         let base = etcetera::choose_base_strategy().map_err(|_| Failure::NoHome)?;
         Ok(base.data_dir().join("annals"))

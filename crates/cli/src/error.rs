@@ -13,6 +13,7 @@ pub(crate) type Result<T> = std::result::Result<T, Failure>;
 /// Exit codes, as documented.
 pub(crate) const FAILED: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
+pub(crate) const LIMIT: u8 = 3;
 pub(crate) const BUSY: u8 = 4;
 pub(crate) const CORRUPT: u8 = 5;
 
@@ -71,6 +72,7 @@ impl Failure {
                 "InvalidId" | "Ambiguous" => USAGE,
                 "SessionBusy" => BUSY,
                 "Corrupt" => CORRUPT,
+                "TooLong" => LIMIT,
                 _ => FAILED,
             },
             _ => FAILED,
@@ -103,8 +105,24 @@ impl Failure {
             Self::Store(error) => hint(error),
             Self::NoHome => "set ANNALS_HOME, or give --data-dir DIR".to_owned(),
             Self::Usage(_, hint) | Self::Other { hint, .. } => hint.clone(),
-            Self::Io { .. } | Self::Output(_) | Self::Closed => String::new(),
+            Self::Io { path, source, .. } => io_hint(path, source),
+            Self::Output(_) => "check the disk or the program that stdout leads to".to_owned(),
+            Self::Closed => "keep reading the answers until the end".to_owned(),
         }
+    }
+}
+
+fn io_hint(path: &Path, source: &io::Error) -> String {
+    let path = path.display();
+    match source.kind() {
+        io::ErrorKind::NotFound => format!("check that {path} exists"),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            format!("check who owns {path} and its permissions")
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free some space and try again".to_owned()
+        }
+        _ => format!("check {path} and the disk it is on"),
     }
 }
 
@@ -159,7 +177,8 @@ fn hint(error: &annals::Error) -> String {
             "Denied" => "check who owns the directory and its permissions".to_owned(),
             "Poisoned" => "run the command again; everything acknowledged is in the session".to_owned(),
             "TooLong" => "put large content in a file and refer to it".to_owned(),
-            _ => String::new(),
+            _ => "`annals verify` checks what is there; the system's messages may tell more of the disk"
+                .to_owned(),
         },
     }
 }
@@ -170,6 +189,12 @@ pub(crate) fn object(error: &Failure) -> Value {
     json!({"error": {"kind": error.kind(), "message": error.message(), "hint": error.hint(), "retryable": retryable}})
 }
 
+/// [`object`] in one line.
+pub(crate) fn object_line(error: &Failure) -> String {
+    let object = object(error);
+    crate::output::json_line(&object).unwrap_or_else(|_| object.to_string())
+}
+
 /// Tells an error on stderr and gives its exit code.
 #[allow(clippy::print_stderr)]
 pub(crate) fn report(context: &Context, error: &Failure) -> ExitCode {
@@ -177,7 +202,7 @@ pub(crate) fn report(context: &Context, error: &Failure) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if context.json {
-        eprintln!("{}", object(error));
+        eprintln!("{}", object_line(error));
     } else {
         let style = anstyle::Style::new().bold().fg_color(Some(anstyle::AnsiColor::Red.into()));
         anstream::eprintln!("{style}error{style:#}: {}", crate::output::plain(&error.message()));
@@ -198,10 +223,8 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         let message = message.strip_prefix("error: ").unwrap_or(&message);
         let mut parts = message.splitn(2, "\n\n");
         let first = parts.next().unwrap_or_default().trim();
-        eprintln!(
-            "{}",
-            object(&Failure::Usage(first.to_owned(), "`annals --help` shows the commands".to_owned()))
-        );
+        let failure = Failure::Usage(first.to_owned(), "`annals --help` shows the commands".to_owned());
+        eprintln!("{}", object_line(&failure));
     } else if error.print().is_err() {
         return ExitCode::SUCCESS;
     }

@@ -81,11 +81,14 @@ impl Log {
         let lock = Lock::take(disk, dir, this_process(options.clock.now(), &options.program))?;
         let file = disk.open(&path, OpenMode::CreateOrOpen).map_err(|e| Error::io("create", &path, e))?;
         let read = |e| Error::io("read", &path, e);
-        if file.len().map_err(read)? > 0 {
+        let len = file.len().map_err(read)?;
+        if len > 0 {
             let beyond = look_beyond(file.as_ref(), 0, 0).map_err(read)?;
             if beyond.proof || beyond.resume.is_some() {
                 return Err(Error::AlreadyExists { path });
             }
+            // What is here was never acknowledged, or is damaged past all knowing: kept, as every torn end is.
+            set_aside(disk, dir, file.as_ref(), 0, 0, len)?;
             file.set_len(0).and_then(|()| file.sync()).map_err(|e| Error::io("empty", &path, e))?;
         }
         let start = Start { next_seq: 0, prev: anchor, end: 0, allocated: 0, durable: None };

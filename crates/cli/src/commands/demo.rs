@@ -9,7 +9,7 @@ use annals::model::SessionId;
 use annals::model::fold::Fate;
 use annals::record::{Answer, record};
 use annals::{Found, Store};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
@@ -29,32 +29,31 @@ fn failed(message: impl Into<String>) -> Failure {
 }
 
 pub(crate) fn run(context: &Context) -> Result<ExitCode> {
-    let mut out = anstream::stdout().lock();
-    let home = context.home()?;
     let store = context.store("demo")?;
+    let mut out = talk(context);
 
-    step(&mut out, "An agent records its session through `annals record`, and waits for each answer:")?;
-    let (mut child, id, acknowledged) = record_until_the_call(&home)?;
+    step(&mut *out, "An agent records its session through `annals record`, and waits for each answer:")?;
+    let (mut child, id, acknowledged) = record_until_the_call(context)?;
     writeln!(
         out,
         "  session {id}: {} acknowledged, the last one says that the tool began.",
-        output::count(acknowledged + 1, "event")
+        output::count(acknowledged, "event")
     )?;
 
-    step(&mut out, "It is killed in the middle of that tool call (SIGKILL, no goodbye):")?;
+    step(&mut *out, "It is killed in the middle of that tool call (SIGKILL, no goodbye):")?;
     child
         .kill()
         .and_then(|()| child.wait())
         .map_err(|e| failed(format!("the recorder can't be killed: {e}")))?;
     let found = count_events(&store, &id)?;
-    writeln!(out, "  {} acknowledged, {} in the log: nothing is lost.", acknowledged + 1, found)?;
-    if found < acknowledged + 1 {
-        return Err(failed(format!("{} events were acknowledged, {found} are there", acknowledged + 1)));
+    if found < acknowledged {
+        return Err(failed(format!("{acknowledged} events were acknowledged, {found} are there")));
     }
+    writeln!(out, "  {acknowledged} acknowledged, {found} in the log: nothing is lost.")?;
 
-    step(&mut out, "Reopened, the session knows what was going on:")?;
-    let replay = store.replay(&id)?;
-    for call in replay.state.open_calls() {
+    step(&mut *out, "Reopened, the session knows what was going on:")?;
+    let open_calls = store.replay(&id)?.state.open_calls();
+    for call in &open_calls {
         let fate = match call.fate {
             Fate::NotStarted => "had not started: it is safe to run",
             Fate::OutcomeUnknown => "had begun, its outcome is unknown: look before running it again",
@@ -62,8 +61,42 @@ pub(crate) fn run(context: &Context) -> Result<ExitCode> {
         writeln!(out, "  the {} call {} {fate}.", call.name, call.id)?;
     }
 
-    step(&mut out, "The agent comes back, looks, and finishes:")?;
-    let (session, opening) = store.open_writer(&id)?;
+    step(&mut *out, "The agent comes back, looks, and finishes:")?;
+    finish(&store, &id, &mut *out)?;
+    let report = store.verify(&id)?;
+    if !report.problems.is_empty() {
+        return Err(failed("the session does not verify"));
+    }
+    let report = report.report;
+    writeln!(
+        out,
+        "  closed and verified: {}, {}, no damage.\n",
+        output::count(report.events, "event"),
+        output::count(report.seals, "seal")
+    )?;
+    // Dropped before others write to stdout.
+    drop(out);
+    if context.json {
+        let answer = json!({
+            "schema_version": 1, "session": id, "acknowledged": acknowledged, "found": found,
+            "open_calls": open_calls, "events": report.events,
+        });
+        writeln!(std::io::stdout().lock(), "{}", output::json_line(&answer)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    super::list::run(context, &crate::args::ListArgs { limit: 5 })?;
+    last_words(&store, &id)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where the story is told: to people only.
+fn talk(context: &Context) -> Box<dyn Write> {
+    if context.json { Box::new(std::io::sink()) } else { Box::new(anstream::stdout().lock()) }
+}
+
+/// Goes on with the session as its agent would, and closes it.
+fn finish(store: &Store, id: &SessionId, out: &mut dyn Write) -> Result<()> {
+    let (session, opening) = store.open_writer(id)?;
     if let Some(repair) = opening.repair {
         writeln!(
             out,
@@ -78,26 +111,15 @@ pub(crate) fn run(context: &Context) -> Result<ExitCode> {
         }
     }
     session.close()?;
+    Ok(())
+}
 
-    let verification = store.verify(&id)?;
-    if !verification.problems.is_empty() {
-        return Err(failed("the session does not verify"));
-    }
-    let report = &verification.report;
-    writeln!(
-        out,
-        "  closed and verified: {}, {}, no damage.\n",
-        output::count(report.events, "event"),
-        output::count(report.seals, "seal")
-    )?;
-    drop(out);
-
-    super::list::run(context, &crate::args::ListArgs { limit: 5 })?;
+fn last_words(store: &Store, id: &SessionId) -> Result<()> {
     let mut out = anstream::stdout().lock();
     writeln!(out, "\nIts last words:")?;
-    let entries = replay_entries(&store, &id)?;
-    for entry in entries.iter().rev().take(2).rev() {
-        for line in output::plain(entry).lines() {
+    let entries = store.replay(id)?.state.transcript.entries();
+    for entry in entries.iter().skip(entries.len().saturating_sub(2)) {
+        for line in output::plain(&entry.text).lines() {
             writeln!(out, "  {line}")?;
         }
         writeln!(out)?;
@@ -110,7 +132,7 @@ pub(crate) fn run(context: &Context) -> Result<ExitCode> {
         out,
         "  echo '{{\"kind\":\"user_message\",\"data\":{{\"kind\":\"prompt\",\"text\":\"hello\"}}}}' | annals record {id}"
     )?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn step(out: &mut dyn Write, text: &str) -> Result<()> {
@@ -119,13 +141,17 @@ fn step(out: &mut dyn Write, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Starts the recorder and feeds it until the tool has begun. Returns the last acknowledged position.
-fn record_until_the_call(home: &std::path::Path) -> Result<(Child, SessionId, u64)> {
+/// Starts the recorder and feeds it until the tool has begun. Returns how many events are acknowledged, the session's start among them.
+fn record_until_the_call(context: &Context) -> Result<(Child, SessionId, u64)> {
     let trouble = |e: std::io::Error| failed(format!("the recorder can't be run: {e}"));
     let program = std::env::current_exe().map_err(trouble)?;
-    let mut child = Command::new(program)
+    let mut command = Command::new(program);
+    if context.allow_network_fs {
+        command.arg("--allow-network-fs");
+    }
+    let mut child = command
         .args(["record", "--new", "--json", "--data-dir"])
-        .arg(home)
+        .arg(context.home()?)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -153,7 +179,7 @@ fn record_until_the_call(home: &std::path::Path) -> Result<(Child, SessionId, u6
     }
     // The pipe stays open until the kill: its end would be a goodbye.
     std::mem::forget(input);
-    Ok((child, id, last))
+    Ok((child, id, last + 1))
 }
 
 fn count_events(store: &Store, id: &SessionId) -> Result<u64> {
@@ -163,9 +189,4 @@ fn count_events(store: &Store, id: &SessionId) -> Result<u64> {
         events += u64::from(matches!(found, Found::Event(_)));
     }
     Ok(events)
-}
-
-fn replay_entries(store: &Store, id: &SessionId) -> Result<Vec<String>> {
-    let entries = store.replay(id)?.state.transcript.entries();
-    Ok(entries.into_iter().map(|e| e.text).collect())
 }

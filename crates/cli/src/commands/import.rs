@@ -6,13 +6,16 @@ use std::process::ExitCode;
 
 use annals::import::{Imported, Progress};
 use annals::interop::claude_code::{Environment, Found, discover};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::json;
 
 use crate::args::{Agent, ImportArgs};
 use crate::context::Context;
-use crate::error::{FAILED, Failure, Result, object};
+use crate::error::{FAILED, Failure, Result, object, object_line};
 use crate::output;
+
+/// How many records that could not be read are told to people one by one.
+const TOLD: usize = 20;
 
 pub(crate) fn run(context: &Context, args: &ImportArgs) -> Result<ExitCode> {
     let Agent::ClaudeCode = args.from;
@@ -36,14 +39,14 @@ pub(crate) fn run(context: &Context, args: &ImportArgs) -> Result<ExitCode> {
         other => other.map_err(annals::Error::from)?,
     };
     let store = context.store("import")?;
-    let mut bar = Bar::new(context);
+    let mut bar = Bar(output::bytes_bar(context, "importing"));
     let imported = store.import(&found, &mut bar);
-    bar.bar.finish_and_clear();
+    bar.0.finish_and_clear();
     let code = if imported.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) };
     if context.json {
         write_json(&imported)?;
         for (_, error) in imported.failed {
-            tell(&object(&Failure::Store(error)).to_string());
+            tell(&object_line(&Failure::Store(error)));
         }
     } else {
         write_text(context, &found, imported)?;
@@ -79,7 +82,7 @@ fn write_json(imported: &Imported) -> Result<()> {
         "problems": problems,
         "failed": failed,
     });
-    writeln!(std::io::stdout().lock(), "{answer}")?;
+    writeln!(std::io::stdout().lock(), "{}", output::json_line(&answer)?)?;
     Ok(())
 }
 
@@ -110,9 +113,18 @@ fn write_text(context: &Context, found: &Found, imported: Imported) -> Result<()
         writeln!(out, "Not carried over as it was: {}.", losses.join(", "))?;
     }
     drop(out);
-    for problem in &imported.problems {
+    for problem in imported.problems.iter().take(TOLD) {
         let place = format!("{}:{} (byte {})", problem.path.display(), problem.line_number, problem.offset);
         tell(&format!("warning: {}: {}", output::plain(&place), output::plain(&problem.detail)));
+    }
+    let malformed: u64 = imported.sessions.iter().map(|s| s.malformed).sum();
+    let untold = malformed.max(imported.problems.len() as u64).saturating_sub(TOLD as u64);
+    if untold > 0 {
+        tell(&format!(
+            "warning: {} more could not be read; --json tells of the first {}.",
+            output::count(untold, "record"),
+            Imported::MAX_PROBLEMS
+        ));
     }
     for (reason, count) in reasons(found) {
         context.note(&format!("Skipped {}: {}.", output::count(count, "file"), output::plain(&reason)));
@@ -145,29 +157,14 @@ fn reasons(found: &Found) -> std::collections::BTreeMap<String, u64> {
     reasons
 }
 
-/// A progress bar, drawn only on a terminal.
-struct Bar {
-    bar: ProgressBar,
-}
-
-impl Bar {
-    fn new(context: &Context) -> Self {
-        let bar = if context.shows_progress() { ProgressBar::new(0) } else { ProgressBar::hidden() };
-        if let Ok(style) =
-            ProgressStyle::with_template("importing {wide_bar} {bytes}/{total_bytes} {bytes_per_sec}")
-        {
-            bar.set_style(style);
-        }
-        Self { bar }
-    }
-}
+struct Bar(ProgressBar);
 
 impl Progress for Bar {
     fn started(&mut self, _files: u64, bytes: u64) {
-        self.bar.set_length(bytes);
+        self.0.set_length(bytes);
     }
 
     fn advanced(&mut self, bytes: u64) {
-        self.bar.inc(bytes);
+        self.0.inc(bytes);
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn run(context: &Context, args: &ListArgs) -> Result<ExitCode> {
             "returned": listing.sessions.len(),
             "hidden": listing.hidden,
         });
-        writeln!(std::io::stdout().lock(), "{answer}")?;
+        writeln!(std::io::stdout().lock(), "{}", output::json_line(&answer)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     if listing.sessions.is_empty() {

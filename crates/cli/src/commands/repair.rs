@@ -19,7 +19,7 @@ pub(crate) fn run(context: &Context, args: &RepairArgs) -> Result<ExitCode> {
     if verification.report.is_sound() {
         if context.json {
             let answer = json!({"schema_version": 1, "session": id, "needed": false, "done": false});
-            writeln!(out, "{answer}")?;
+            writeln!(out, "{}", output::json_line(&answer)?)?;
         } else {
             writeln!(out, "Nothing to repair: the log of {id} is sound.")?;
             for problem in &verification.problems {
@@ -31,7 +31,7 @@ pub(crate) fn run(context: &Context, args: &RepairArgs) -> Result<ExitCode> {
     if !args.yes {
         let plan = store.repair_plan(&id)?;
         if context.json {
-            writeln!(out, "{}", answer(&id, &plan, None))?;
+            writeln!(out, "{}", output::json_line(&answer(&id, &plan, None))?)?;
         } else {
             tell(&mut out, &plan, "would be")?;
             writeln!(
@@ -43,7 +43,8 @@ pub(crate) fn run(context: &Context, args: &RepairArgs) -> Result<ExitCode> {
     }
     let salvage = store.repair(&id)?;
     if context.json {
-        writeln!(out, "{}", answer(&id, &salvage.plan, Some(&salvage.original.display().to_string())))?;
+        let original = salvage.original.display().to_string();
+        writeln!(out, "{}", output::json_line(&answer(&id, &salvage.plan, Some(&original)))?)?;
     } else {
         tell(&mut out, &salvage.plan, "were")?;
         writeln!(out, "The original is kept as {}.", output::plain(&salvage.original.display().to_string()))?;

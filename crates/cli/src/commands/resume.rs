@@ -9,6 +9,7 @@ use annals::model::view::{self, Provider, Target};
 use crate::args::{ProviderName, ResumeArgs};
 use crate::context::Context;
 use crate::error::{Failure, Result};
+use crate::output::{self, plain};
 
 pub(crate) fn run(context: &Context, args: &ResumeArgs) -> Result<ExitCode> {
     if !args.print {
@@ -35,11 +36,7 @@ pub(crate) fn run(context: &Context, args: &ResumeArgs) -> Result<ExitCode> {
             Fate::NotStarted => "did not start; safe to run",
             Fate::OutcomeUnknown => "may have run; check before running it again",
         };
-        context.note(&format!(
-            "note: the {} call {} {fate}",
-            crate::output::plain(&call.name),
-            crate::output::plain(&call.id)
-        ));
+        context.note(&format!("note: the {} call {} {fate}", plain(&call.name), plain(&call.id)));
     }
     for gap in &replay.gaps {
         context.note(&format!(
@@ -47,12 +44,7 @@ pub(crate) fn run(context: &Context, args: &ResumeArgs) -> Result<ExitCode> {
             gap.missing, gap.expected_seq
         ));
     }
-    let mut out = std::io::stdout().lock();
-    if context.json {
-        serde_json::to_writer(&mut out, &view)?;
-    } else {
-        serde_json::to_writer_pretty(&mut out, &view)?;
-    }
-    writeln!(out)?;
+    let text = if context.json { output::json_line(&view)? } else { output::json_pretty(&view)? };
+    writeln!(std::io::stdout().lock(), "{text}")?;
     Ok(ExitCode::SUCCESS)
 }

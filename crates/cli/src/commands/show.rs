@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::args::ShowArgs;
 use crate::context::{Context, SystemClock};
-use crate::error::{CORRUPT, Result};
+use crate::error::{CORRUPT, Failure, Result};
 use crate::output::{self, plain};
 
 /// How long a follower waits before it looks again.
@@ -53,7 +53,7 @@ fn raw(store: &Store, id: &SessionId, follow: bool) -> Result<ExitCode> {
             if !follow {
                 break;
             }
-            std::thread::sleep(POLL);
+            wait()?;
         }
     }
     Ok(if damaged { ExitCode::from(CORRUPT) } else { ExitCode::SUCCESS })
@@ -91,22 +91,25 @@ fn document(store: &Store, id: &SessionId) -> Result<ExitCode> {
         "open_calls": replay.state.open_calls(),
         "gaps": gaps,
     });
-    writeln!(std::io::stdout().lock(), "{answer}")?;
+    writeln!(std::io::stdout().lock(), "{}", output::json_line(&answer)?)?;
     Ok(if replay.gaps.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(CORRUPT) })
 }
 
 fn events(context: &Context, store: &Store, id: &SessionId, pager: bool) -> Result<ExitCode> {
     let mut reader = store.read(id)?;
+    let mut damaged = false;
     // A pager wants the whole; a pipe gets each line as it is read.
     if context.is_terminal() && pager {
         let mut text = String::new();
         while let Some(found) = reader.next_found()? {
+            damaged |= matches!(found, Found::Gap(_));
             text.push_str(&event_line(&found));
         }
         output::page(context, &text, true)?;
     } else {
         let mut out = anstream::stdout().lock();
         while let Some(found) = reader.next_found()? {
+            damaged |= matches!(found, Found::Gap(_));
             out.write_all(event_line(&found).as_bytes())?;
         }
         out.flush()?;
@@ -115,7 +118,7 @@ fn events(context: &Context, store: &Store, id: &SessionId, pager: bool) -> Resu
         context
             .note(&format!("{} behind the last event are no whole event.", output::count(len_bytes, "byte")));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(if damaged { ExitCode::from(CORRUPT) } else { ExitCode::SUCCESS })
 }
 
 /// One event in one line.
@@ -155,10 +158,19 @@ fn follow(store: &Store, id: &SessionId, events: bool, json: bool) -> Result<Exi
             }
             None => {
                 out.flush()?;
-                std::thread::sleep(POLL);
+                wait()?;
             }
         }
     }
+}
+
+/// Waits a little for more, unless nobody reads any more.
+fn wait() -> Result<()> {
+    if output::is_closed() {
+        return Err(Failure::Closed);
+    }
+    std::thread::sleep(POLL);
+    Ok(())
 }
 
 fn transcript(context: &Context, store: &Store, id: &SessionId, pager: bool) -> Result<ExitCode> {

@@ -16,7 +16,7 @@ pub(crate) fn run(context: &Context) -> Result<ExitCode> {
     let mut out = anstream::stdout().lock();
     if context.json {
         let status = json!({"schema_version": 1, "data_dir": store.home().display().to_string(), "sessions": listing.total});
-        writeln!(out, "{status}")?;
+        writeln!(out, "{}", output::json_line(&status)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     writeln!(

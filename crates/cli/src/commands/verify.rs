@@ -4,12 +4,11 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use annals::Problem;
-use indicatif::ProgressBar;
 use serde_json::json;
 
 use crate::args::VerifyArgs;
 use crate::context::Context;
-use crate::error::{CORRUPT, Result};
+use crate::error::{CORRUPT, Failure, Result, report};
 use crate::output;
 
 pub(crate) fn run(context: &Context, args: &VerifyArgs) -> Result<ExitCode> {
@@ -18,8 +17,8 @@ pub(crate) fn run(context: &Context, args: &VerifyArgs) -> Result<ExitCode> {
         Some(session) => vec![store.resolve(session)?],
         None => store.ids()?,
     };
-    let bar =
-        if context.shows_progress() { ProgressBar::new(ids.len() as u64) } else { ProgressBar::hidden() };
+    let bar = output::count_bar(context, "verifying", ids.len() as u64);
+    let mut failed = Vec::new();
     let mut problems: Vec<Problem> = Vec::new();
     let (mut checked, mut sound, mut events, mut seals, mut blobs, mut torn) = (0_u64, 0_u64, 0, 0, 0, 0_u64);
     for id in &ids {
@@ -36,6 +35,8 @@ pub(crate) fn run(context: &Context, args: &VerifyArgs) -> Result<ExitCode> {
             }
             // All sessions are asked about: one that vanished, or never began, is no damage.
             Err(error) if error.kind() == "SessionNotFound" && args.session.is_none() => {}
+            // One session that can't be checked costs one session.
+            Err(error) if args.session.is_none() => failed.push(Failure::Store(error)),
             Err(error) => {
                 bar.finish_and_clear();
                 return Err(error.into());
@@ -46,7 +47,7 @@ pub(crate) fn run(context: &Context, args: &VerifyArgs) -> Result<ExitCode> {
     let mut out = anstream::stdout().lock();
     if context.json {
         let answer = json!({"schema_version": 1, "checked": checked, "ok": sound, "problems": problems});
-        writeln!(out, "{answer}")?;
+        writeln!(out, "{}", output::json_line(&answer)?)?;
     } else {
         for problem in &problems {
             let place = format!("{}:{} (byte {})", problem.file, problem.line, problem.offset);
@@ -68,5 +69,10 @@ pub(crate) fn run(context: &Context, args: &VerifyArgs) -> Result<ExitCode> {
             context.note(&format!("hint: `annals repair {}` tells what can be saved", problem.session));
         }
     }
-    Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(CORRUPT) })
+    out.flush()?;
+    let mut code = ExitCode::SUCCESS;
+    for error in &failed {
+        code = report(context, error);
+    }
+    Ok(if problems.is_empty() { code } else { ExitCode::from(CORRUPT) })
 }

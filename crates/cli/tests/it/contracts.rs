@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::{Home, code, err, json, out, prompt};
+use crate::home::{Home, code, err, json, out, prompt};
 
 fn keys(value: &serde_json::Value) -> Vec<String> {
     let mut keys: Vec<String> = value.as_object().unwrap().keys().cloned().collect();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::{Home, code, err, error, json, out, prompt};
+use crate::home::{Home, code, err, error, json, out, prompt};
 
 /// A recorder that lives.
 struct Recorder {
