@@ -63,8 +63,12 @@ impl World {
         let mut options = Options::new(Arc::new(FixedClock::default())).durability(durability).runway(runway);
         // Both ways of opening what was closed cleanly: by its last lines, and in full.
         options.check_up_to_bytes = if matches!(runway, Runway::Bytes(_)) { 0 } else { 2000 };
+        // A log makes durable its directory and the two above it; what is above those is its caller's.
+        let disk = SimDisk::new();
+        disk.create_dirs(Path::new("/home")).unwrap();
+        disk.sync_dir(Path::new("/")).unwrap();
         Self {
-            disk: SimDisk::new(),
+            disk,
             options,
             settled: Vec::new(),
             submitted: Vec::new(),
