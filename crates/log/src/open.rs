@@ -68,7 +68,7 @@ impl Log {
     /// [`Error::AlreadyExists`], [`Error::Busy`], [`Error::TooLong`], [`Error::Io`].
     ///
     /// # Durability
-    /// The event and every name on the way to it are durable when this returns, at any level.
+    /// The event, the log's name and those of `dir` and the directory above it are durable when this returns, at any level.
     pub fn create(
         disk: &dyn Disk,
         dir: &Path,
@@ -210,6 +210,8 @@ impl Log {
 /// have been cut short before it came to that, on a machine that went on.
 fn sync_names(disk: &dyn Disk, dir: &Path) -> Result<()> {
     for name in [Some(dir), dir.parent(), dir.parent().and_then(Path::parent)].into_iter().flatten() {
+        // The directory above a name without one is the current one.
+        let name = if name.as_os_str().is_empty() { Path::new(".") } else { name };
         disk.sync_dir(name).map_err(|e| Error::io("sync", name, e))?;
     }
     Ok(())
