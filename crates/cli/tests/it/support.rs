@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -223,7 +223,10 @@ impl Talk {
     /// Waits for the end, which must come.
     pub(crate) fn wait(mut self) -> ExitStatus {
         // The reader of its stdout hangs up when it ends.
-        while self.try_line().is_some() {}
+        let deadline = Instant::now() + DEADLINE;
+        while self.try_line().is_some() {
+            assert!(Instant::now() < deadline, "it does not end");
+        }
         self.child.wait().unwrap()
     }
 }
