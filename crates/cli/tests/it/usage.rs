@@ -66,7 +66,7 @@ fn the_data_directory_is_chosen_in_order() {
             command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap();
         std::io::Write::write_all(&mut child.stdin.take().unwrap(), format!("{}\n", prompt("a")).as_bytes())
             .unwrap();
-        Said::of(child.wait_with_output().unwrap()).ok();
+        Said::at_the_end_of(child).ok();
     };
     record(&mut home.command(&["record", "chat", "--data-dir", "option"]));
     assert!(at("option") && !home.path().exists());
