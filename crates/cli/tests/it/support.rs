@@ -126,7 +126,8 @@ impl Home {
     }
 
     pub(crate) fn run(&self, args: &[&str]) -> Said {
-        Said::of(self.command(args).output().unwrap())
+        let mut command = self.command(args);
+        Said::at_the_end_of(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
     }
 
     /// Runs with this on stdin.

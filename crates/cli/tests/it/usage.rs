@@ -41,6 +41,14 @@ fn wrong_usage_is_exit_2() {
 }
 
 #[test]
+fn a_workspace_that_is_not_there_begins_nothing() {
+    let home = Home::new();
+    let (code, error) = home.run(&["record", "--workspace", "no/such", "--json"]).error();
+    assert_eq!((code, error["kind"].as_str()), (1, Some("Io")), "{error}");
+    assert!(!home.path().exists());
+}
+
+#[test]
 fn every_shell_has_completions_and_every_command_a_page() {
     let home = Home::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
