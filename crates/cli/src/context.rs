@@ -64,11 +64,6 @@ impl Context {
     pub(crate) fn home(&self) -> Result<PathBuf> {
         let variable = || std::env::var_os("ANNALS_HOME").filter(|d| !d.is_empty()).map(PathBuf::from);
         if let Some(dir) = self.data_dir.clone().or_else(variable) {
-            // A script's variable that is not set must not lead to the user's own sessions.
-            if dir.as_os_str().is_empty() {
-                let hint = "give a directory, or leave the option out".to_owned();
-                return Err(Failure::Usage("--data-dir is empty".to_owned(), hint));
-            }
             return std::path::absolute(&dir).map_err(|e| Failure::io("find", &dir, e));
         }
         let base = etcetera::choose_base_strategy().map_err(|_| Failure::NoHome)?;

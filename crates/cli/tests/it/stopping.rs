@@ -50,7 +50,7 @@ fn a_recorder_whose_answers_nobody_reads_closes_and_says_so() {
     assert_eq!(answer, "{\"seq\":1}\n");
     drop(stdout);
     // stdin stays open: the recorder notices by itself.
-    let said = Said::of(child.wait_with_output().unwrap());
+    let said = Said::at_the_end_of(child);
     drop(stdin);
     assert_eq!(said.code, 1, "{said:?}");
     let events = home.events("chat");
@@ -88,12 +88,12 @@ fn a_follower_ends_with_its_reader() {
     let home = Home::new();
     home.record("chat", &[prompt("one")]);
     for args in [&["show", "chat", "--follow"][..], &["show", "chat", "--follow", "--events", "--json"]] {
-        let mut child = home.command(args).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = home.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut first = String::new();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         stdout.read_line(&mut first).unwrap();
         drop(stdout);
-        assert!(child.wait().unwrap().success());
+        Said::at_the_end_of(child).ok();
     }
 }
 
@@ -113,7 +113,7 @@ fn output_that_fails_is_an_error() {
     let mut recorder = home.command(&["record", "chat", "--json"]);
     let mut child = recorder.stdin(Stdio::piped()).stdout(full()).stderr(Stdio::piped()).spawn().unwrap();
     writeln!(child.stdin.take().unwrap(), "{}", prompt("unheard")).unwrap();
-    assert_eq!(Said::of(child.wait_with_output().unwrap()).error().0, 1);
+    assert_eq!(Said::at_the_end_of(child).error().0, 1);
     home.run(&["verify"]).ok();
 }
 

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -32,6 +32,18 @@ impl Said {
         said
     }
 
+    /// What a program said, whose end must come.
+    pub(crate) fn at_the_end_of(child: Child) -> Self {
+        let pid = child.id();
+        let (sender, ended) = channel();
+        std::thread::spawn(move || sender.send(child.wait_with_output()));
+        let Ok(output) = ended.recv_timeout(DEADLINE) else {
+            signal(pid, rustix::process::Signal::KILL);
+            panic!("it does not end");
+        };
+        Self::of(output.unwrap())
+    }
+
     /// All went well, and nobody complained.
     pub(crate) fn ok(self) -> Self {
         assert_eq!(self.code, 0, "{self:?}");
@@ -53,6 +65,11 @@ impl Said {
         let object: Value = serde_json::from_str(&self.err).unwrap_or_else(|e| panic!("{e}: {self:?}"));
         (self.code, check_error(&object))
     }
+}
+
+fn signal(pid: u32, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
 }
 
 /// Checks the form of an error object and gives what is in it.
@@ -109,7 +126,8 @@ impl Home {
     }
 
     pub(crate) fn run(&self, args: &[&str]) -> Said {
-        Said::of(self.command(args).output().unwrap())
+        let mut command = self.command(args);
+        Said::at_the_end_of(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
     }
 
     /// Runs with this on stdin.
@@ -123,9 +141,9 @@ impl Home {
             // The program may stop before it has read all.
             let _ = stdin.write_all(&input);
         });
-        let output = child.wait_with_output().unwrap();
+        let said = Said::at_the_end_of(child);
         writer.join().unwrap();
-        Said::of(output)
+        said
     }
 
     /// Records events under an id; each must be acknowledged.
@@ -204,8 +222,7 @@ impl Talk {
     }
 
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
-        let pid = rustix::process::Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
-        rustix::process::kill_process(pid, signal).unwrap();
+        self::signal(self.child.id(), signal);
     }
 
     /// SIGKILL: nothing is told beforehand, nothing is cleaned up.
@@ -223,7 +240,10 @@ impl Talk {
     /// Waits for the end, which must come.
     pub(crate) fn wait(mut self) -> ExitStatus {
         // The reader of its stdout hangs up when it ends.
-        while self.try_line().is_some() {}
+        let deadline = Instant::now() + DEADLINE;
+        while self.try_line().is_some() {
+            assert!(Instant::now() < deadline, "it does not end");
+        }
         self.child.wait().unwrap()
     }
 }

@@ -41,6 +41,14 @@ fn wrong_usage_is_exit_2() {
 }
 
 #[test]
+fn a_workspace_that_is_not_there_begins_nothing() {
+    let home = Home::new();
+    let (code, error) = home.run(&["record", "--workspace", "no/such", "--json"]).error();
+    assert_eq!((code, error["kind"].as_str()), (1, Some("Io")), "{error}");
+    assert!(!home.path().exists());
+}
+
+#[test]
 fn every_shell_has_completions_and_every_command_a_page() {
     let home = Home::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
@@ -66,7 +74,7 @@ fn the_data_directory_is_chosen_in_order() {
             command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap();
         std::io::Write::write_all(&mut child.stdin.take().unwrap(), format!("{}\n", prompt("a")).as_bytes())
             .unwrap();
-        Said::of(child.wait_with_output().unwrap()).ok();
+        Said::at_the_end_of(child).ok();
     };
     record(&mut home.command(&["record", "chat", "--data-dir", "option"]));
     assert!(at("option") && !home.path().exists());
