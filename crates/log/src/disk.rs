@@ -26,6 +26,21 @@ pub enum OpenMode {
     CreateOrOpen,
 }
 
+/// What is known of a name without opening it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat {
+    /// The file's length in bytes. Means nothing for a directory.
+    pub len: u64,
+    /// When the file's bytes, or the directory's names, last changed: nanoseconds since 1970 by the system's clock, negative before.
+    /// A power cut may leave new bytes under an older time: a sync promises the bytes and the length, not the time.
+    pub mtime_ns: i64,
+    /// Whether it is a directory. A link is none, wherever it leads.
+    pub is_dir: bool,
+    /// The number that the file system knows it by (its inode): the same for all names of one file, different for two files that exist at
+    /// one time on one file system. Zero where the system gives none.
+    pub identity: u64,
+}
+
 /// A file system.
 pub trait Disk: Send + Sync + Debug {
     /// Opens a file. New files are for their owner only (0600).
@@ -47,17 +62,69 @@ pub trait Disk: Send + Sync + Debug {
     /// As the system gives them.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
 
-    /// Renames a file, replacing `to` in one step. Durable once the directory was synced.
+    /// Renames a file or a directory with all that is in it, in one step. A file replaces a file at `to`; a directory replaces an empty
+    /// directory. Durable once the directory was synced; between two directories, once **both** were. Before that a power cut leaves the
+    /// old place or the new one, whole: never neither, never both.
     ///
     /// # Errors
-    /// As the system gives them.
+    /// As the system gives them: `NotFound`, `IsADirectory` and `NotADirectory` when only one of the two is a directory,
+    /// `DirectoryNotEmpty`, `InvalidInput` for a directory into itself, ….
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Removes a file. Durable once the directory was synced.
+    /// Removes a file's name. Durable once the directory was synced.
     ///
     /// # Errors
     /// As the system gives them.
     fn remove(&self, path: &Path) -> io::Result<()>;
+
+    /// Removes an empty directory. Durable once the directory above it was synced.
+    ///
+    /// # Errors
+    /// As the system gives them: `DirectoryNotEmpty`, `NotADirectory`, `NotFound`, ….
+    fn remove_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// Gives the file `from` a second name: both are the same file. Durable once the directory of `to` was synced.
+    ///
+    /// # Errors
+    /// As the system gives them: `AlreadyExists` when there is anything at `to`, `NotFound`, `PermissionDenied` for a directory,
+    /// `Unsupported` where the file system has no second names, ….
+    fn hard_link(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Copies up to `len` bytes of one file into another, which must exist, and returns how many it copied: less only where `from` ends.
+    /// Nothing of it survives a power cut before a sync of `to`.
+    ///
+    /// # Errors
+    /// As the system gives them. Part of the bytes may have been copied.
+    fn copy_range(
+        &self,
+        from: &Path,
+        from_offset: u64,
+        len: u64,
+        to: &Path,
+        to_offset: u64,
+    ) -> io::Result<u64> {
+        let source = self.open(from, OpenMode::Read)?;
+        let target = self.open(to, OpenMode::ReadWrite)?;
+        let mut buf = vec![0; usize::try_from(len).unwrap_or(usize::MAX).min(COPY_BYTES)];
+        let mut done = 0;
+        while done < len {
+            let want = usize::try_from(len - done).unwrap_or(usize::MAX).min(buf.len());
+            let piece = buf.get_mut(..want).unwrap_or_default();
+            let read = read_full(source.as_ref(), piece, from_offset + done)?;
+            if read == 0 {
+                break;
+            }
+            write_full(target.as_ref(), piece.get(..read).unwrap_or_default(), to_offset + done)?;
+            done += read as u64;
+        }
+        Ok(done)
+    }
+
+    /// What is known of a name. A link is not followed: it is described itself.
+    ///
+    /// # Errors
+    /// As the system gives them: `NotFound`, `NotADirectory`, ….
+    fn metadata(&self, path: &Path) -> io::Result<Stat>;
 
     /// The entries of a directory, in no order.
     ///
@@ -105,6 +172,9 @@ pub trait DiskFile: Send + Sync + Debug {
     /// As the system gives them, `Unsupported` where the file system has no locks.
     fn try_lock(&self) -> io::Result<bool>;
 }
+
+/// How much is copied at a time where the system does not do the copying.
+const COPY_BYTES: usize = 256 * 1024;
 
 /// A shared file system.
 pub type SharedDisk = Arc<dyn Disk>;

@@ -6,7 +6,9 @@
 //! - of unsynced writes, any subset of their 512-byte sectors, in any order;
 //! - of a grown file, any length in between, with zeros where data did not land;
 //! - of an unsynced truncation, the old length or the new one;
-//! - of names created, renamed or removed since their directory was synced, each or none; a rename is one change.
+//! - of names created, renamed or removed since their directory was synced, each or none; a rename is one change, also that of a
+//!   directory with all that is in it, and is durable once both directories were synced;
+//! - of the times of changes, those that went with the last synced change of a file's length.
 //!
 //! After a failed sync the pages count as clean, as on Linux: asking again makes nothing durable; only writing again does. Until the
 //! next good sync of the file a power cut may find them on the disk or not; behind it they are lost, the worse of the two.
@@ -31,7 +33,6 @@ use names::{Entry, Names};
 #[derive(Debug, Default)]
 struct State {
     inodes: BTreeMap<u64, Inode>,
-    next_inode: u64,
     names: Names,
     /// Which inode each open handle stands for, and which handle holds each locked inode.
     handles: BTreeMap<u64, u64>,
@@ -136,16 +137,17 @@ impl SimDisk {
     #[must_use]
     pub fn contents(&self, path: &Path) -> Option<Vec<u8>> {
         let state = self.state();
-        match state.names.get(path)? {
+        match state.names.get(path).ok()? {
             Entry::File(inode) => state.inodes.get(&inode).map(|i| i.bytes().to_vec()),
-            Entry::Dir => None,
+            Entry::Dir(_) => None,
         }
     }
 
     /// Replaces a file's bytes, durably: damage from outside.
     pub fn damage(&self, path: &Path, bytes: &[u8]) {
         let mut state = self.state();
-        let Some(Entry::File(inode)) = state.names.get(path) else { panic!("a file to damage") };
-        state.inodes.insert(inode, Inode::settled(bytes.to_vec()));
+        let Ok(Entry::File(inode)) = state.names.get(path) else { panic!("a file to damage") };
+        let now = state.names.tick();
+        state.inodes.insert(inode, Inode::settled(bytes.to_vec(), now));
     }
 }

@@ -1,17 +1,17 @@
 //! The real file system.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io;
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::{Disk, DiskFile, OpenMode};
+use super::{Disk, DiskFile, OpenMode, Stat};
 
 /// The operating system's file system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OsDisk;
 
-impl Disk for OsDisk {
-    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
+impl OsDisk {
+    fn file(path: &Path, mode: OpenMode) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.read(true);
         match mode {
@@ -33,7 +33,13 @@ impl Disk for OsDisk {
             let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::CLOEXEC;
             options.mode(0o600).custom_flags(i32::try_from(flags.bits()).unwrap_or(0));
         }
-        Ok(Box::new(OsFile(options.open(path)?)))
+        options.open(path)
+    }
+}
+
+impl Disk for OsDisk {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
+        Ok(Box::new(OsFile(Self::file(path, mode)?)))
     }
 
     fn create_dirs(&self, path: &Path) -> io::Result<()> {
@@ -57,9 +63,53 @@ impl Disk for OsDisk {
         std::fs::remove_file(path)
     }
 
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        std::fs::remove_dir(path)
+    }
+
+    fn hard_link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::hard_link(from, to)
+    }
+
+    /// The system copies by itself where it can (`copy_file_range` on Linux, which shares the blocks on some file systems).
+    fn copy_range(
+        &self,
+        from: &Path,
+        from_offset: u64,
+        len: u64,
+        to: &Path,
+        to_offset: u64,
+    ) -> io::Result<u64> {
+        let mut source = Self::file(from, OpenMode::Read)?;
+        let mut target = Self::file(to, OpenMode::ReadWrite)?;
+        source.seek(SeekFrom::Start(from_offset))?;
+        target.seek(SeekFrom::Start(to_offset))?;
+        io::copy(&mut source.take(len), &mut target)
+    }
+
+    fn metadata(&self, path: &Path) -> io::Result<Stat> {
+        let found = std::fs::symlink_metadata(path)?;
+        let (mtime_ns, identity) = time_and_identity(&found)?;
+        Ok(Stat { len: found.len(), mtime_ns, is_dir: found.is_dir(), identity })
+    }
+
     fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
         std::fs::read_dir(path)?.map(|entry| entry.map(|e| e.path())).collect()
     }
+}
+
+#[cfg(unix)]
+#[allow(clippy::unnecessary_wraps)] // elsewhere the time may be missing
+fn time_and_identity(found: &Metadata) -> io::Result<(i64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    let mtime_ns = found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec());
+    Ok((mtime_ns, found.ino()))
+}
+
+#[cfg(not(unix))]
+fn time_and_identity(found: &Metadata) -> io::Result<(i64, u64)> {
+    let since = found.modified()?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Ok((i64::try_from(since.as_nanos()).unwrap_or(i64::MAX), 0))
 }
 
 #[derive(Debug)]

@@ -162,6 +162,15 @@ impl Disk for Watched {
     fn remove(&self, path: &Path) -> std::io::Result<()> {
         OsDisk.remove(path)
     }
+    fn remove_dir(&self, path: &Path) -> std::io::Result<()> {
+        OsDisk.remove_dir(path)
+    }
+    fn hard_link(&self, from: &Path, to: &Path) -> std::io::Result<()> {
+        OsDisk.hard_link(from, to)
+    }
+    fn metadata(&self, path: &Path) -> std::io::Result<annals_log::disk::Stat> {
+        OsDisk.metadata(path)
+    }
     fn list(&self, path: &Path) -> std::io::Result<Vec<PathBuf>> {
         OsDisk.list(path)
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use annals_log::disk::{Disk, DiskFile, OpenMode};
+use annals_log::disk::{Disk, DiskFile, OpenMode, Stat};
 
 use super::names::Entry;
 use super::{Call, Fault, Inode, Operation, SimDisk, State};
@@ -61,18 +61,17 @@ impl Disk for SimDisk {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
         let mut state = self.state();
         let known = state.names.get(path);
-        let creates = known.is_none() && matches!(mode, OpenMode::CreateNew | OpenMode::CreateOrOpen);
+        let creates = known.is_err() && matches!(mode, OpenMode::CreateNew | OpenMode::CreateOrOpen);
         state.call(Call::Open, creates, path)?;
         let inode = match (known, mode) {
-            (Some(_), OpenMode::CreateNew) => return Err(io::ErrorKind::AlreadyExists.into()),
-            (Some(Entry::Dir), _) => return Err(io::ErrorKind::IsADirectory.into()),
-            (Some(Entry::File(inode)), _) => inode,
-            (None, OpenMode::Read | OpenMode::ReadWrite) => return Err(state.names.missing(path)),
-            (None, OpenMode::CreateNew | OpenMode::CreateOrOpen) => {
-                let inode = state.next_inode;
-                state.names.link(path, inode)?;
-                state.next_inode += 1;
-                state.inodes.insert(inode, Inode::default());
+            (Ok(_), OpenMode::CreateNew) => return Err(io::ErrorKind::AlreadyExists.into()),
+            (Ok(Entry::Dir(_)), _) => return Err(io::ErrorKind::IsADirectory.into()),
+            (Ok(Entry::File(inode)), _) => inode,
+            (Err(e), OpenMode::Read | OpenMode::ReadWrite) => return Err(e),
+            (Err(_), OpenMode::CreateNew | OpenMode::CreateOrOpen) => {
+                let inode = state.names.create(path)?;
+                let now = state.names.tick();
+                state.inodes.insert(inode, Inode::settled(Vec::new(), now));
                 inode
             }
         };
@@ -105,6 +104,33 @@ impl Disk for SimDisk {
         let mut state = self.state();
         state.call(Call::Remove, true, path)?;
         state.names.remove(path)
+    }
+
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.call(Call::RemoveDir, true, path)?;
+        state.names.remove_dir(path)
+    }
+
+    fn hard_link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.call(Call::HardLink, true, to)?;
+        state.names.hard_link(from, to)
+    }
+
+    fn metadata(&self, path: &Path) -> io::Result<Stat> {
+        let state = self.state();
+        state.alive()?;
+        Ok(match state.names.get(path)? {
+            Entry::Dir(dir) => {
+                Stat { len: 0, mtime_ns: state.names.changed(dir), is_dir: true, identity: dir }
+            }
+            Entry::File(inode) => {
+                let file = &state.inodes[&inode];
+                let len = file.bytes().len() as u64;
+                Stat { len, mtime_ns: file.mtime(), is_dir: false, identity: inode }
+            }
+        })
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
@@ -173,7 +199,8 @@ impl DiskFile for SimFile {
             Some(Fault::Partial(k)) => (room.min(k), true),
             _ => (room, false),
         };
-        state.inode(self.inode).write(at, &buf[..taken]);
+        let now = state.names.tick();
+        state.inode(self.inode).write(at, &buf[..taken], now);
         state.bytes_written += taken as u64;
         if fails { Err(io::Error::other("simulated input/output error")) } else { Ok(taken) }
     }
@@ -182,7 +209,8 @@ impl DiskFile for SimFile {
         let mut state = self.disk.state();
         state.call(Call::SetLen, true, &self.path)?;
         self.need_writable()?;
-        state.inode(self.inode).set_len(usize::try_from(len).unwrap());
+        let now = state.names.tick();
+        state.inode(self.inode).set_len(usize::try_from(len).unwrap(), now);
         Ok(())
     }
 

@@ -74,12 +74,7 @@ impl SimDisk {
     #[must_use]
     pub fn kill(&self) -> Self {
         let state = self.state();
-        Self::holding(State {
-            inodes: state.inodes.clone(),
-            next_inode: state.next_inode,
-            names: state.names.clone(),
-            ..State::default()
-        })
+        Self::holding(State { inodes: state.inodes.clone(), names: state.names.clone(), ..State::default() })
     }
 
     /// What a power cut may leave.
@@ -117,7 +112,7 @@ impl SimDisk {
         let names = state.names.crash(&mut || keep(Part::Names));
         let survivors = names.inodes().into_iter();
         let inodes = survivors.map(|n| (n, state.inodes[&n].crash(&mut || keep(Part::Files)))).collect();
-        Self::holding(State { inodes, next_inode: state.next_inode, names, ..State::default() })
+        Self::holding(State { inodes, names, ..State::default() })
     }
 
     fn holding(state: State) -> Self {

@@ -15,6 +15,8 @@ pub enum Call {
     Remove,
     SyncDir,
     CreateDirs,
+    RemoveDir,
+    HardLink,
 }
 
 /// How a call fails.

@@ -20,14 +20,22 @@ enum Change {
 pub(super) struct Inode {
     durable: Vec<u8>,
     volatile: Vec<u8>,
+    /// When the bytes last changed, as programs see it and as a power cut leaves it.
+    mtime: i64,
+    durable_mtime: i64,
     clean: Vec<Change>,
     dirty: Vec<Change>,
 }
 
 impl Inode {
     /// A file whose bytes are all durable.
-    pub(super) fn settled(bytes: Vec<u8>) -> Self {
-        Self { durable: bytes.clone(), volatile: bytes, ..Self::default() }
+    pub(super) fn settled(bytes: Vec<u8>, mtime: i64) -> Self {
+        Self { durable: bytes.clone(), volatile: bytes, mtime, durable_mtime: mtime, ..Self::default() }
+    }
+
+    /// When the bytes last changed.
+    pub(super) fn mtime(&self) -> i64 {
+        self.mtime
     }
 
     /// The bytes as programs see them.
@@ -35,12 +43,14 @@ impl Inode {
         &self.volatile
     }
 
-    pub(super) fn write(&mut self, at: usize, bytes: &[u8]) {
+    pub(super) fn write(&mut self, at: usize, bytes: &[u8], now: i64) {
+        self.mtime = now;
         put(&mut self.volatile, at, bytes);
         self.dirty.push(Change::Write(at, bytes.to_vec()));
     }
 
-    pub(super) fn set_len(&mut self, len: usize) {
+    pub(super) fn set_len(&mut self, len: usize, now: i64) {
+        self.mtime = now;
         self.volatile.resize(len, 0);
         self.dirty.push(Change::SetLen(len));
     }
@@ -48,11 +58,16 @@ impl Inode {
     /// Makes durable what is dirty. What an earlier sync dropped counts as lost from here on.
     pub(super) fn sync(&mut self) {
         self.clean.clear();
+        let len_before = self.durable.len();
         for change in self.dirty.drain(..) {
             match change {
                 Change::SetLen(len) => self.durable.resize(len, 0),
                 Change::Write(at, bytes) => put(&mut self.durable, at, &bytes),
             }
+        }
+        // As `fdatasync`: the time goes along with a new length, not by itself.
+        if self.durable.len() != len_before {
+            self.durable_mtime = self.mtime;
         }
     }
 
@@ -74,7 +89,7 @@ impl Inode {
                 Change::Write(at, bytes) => land(&mut image, *at, bytes, keep),
             }
         }
-        Self::settled(image)
+        Self::settled(image, self.durable_mtime)
     }
 }
 

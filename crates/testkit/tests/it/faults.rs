@@ -31,9 +31,13 @@ fn each_kind_of_call_can_fail() {
         Call::Remove,
         Call::SyncDir,
         Call::CreateDirs,
+        Call::RemoveDir,
+        Call::HardLink,
     ] {
         let disk = disk();
         let file = durable(&disk, "f", b"x");
+        durable(&disk, "h", b"");
+        disk.create_dirs(&path("spare")).unwrap();
         disk.fail(FaultAt { call: Some(call), n: 0, fault: Fault::NoSpace });
         let all = [
             disk.open(&path("f"), OpenMode::Read).map(drop),
@@ -45,6 +49,8 @@ fn each_kind_of_call_can_fail() {
             disk.remove(&path(if call == Call::Rename { "f" } else { "g" })),
             disk.sync_dir(dir()),
             disk.create_dirs(&path("e")),
+            disk.remove_dir(&path(if call == Call::CreateDirs { "spare" } else { "e" })),
+            disk.hard_link(&path("h"), &path("i")),
         ];
         let failed: Vec<usize> = (0..all.len()).filter(|n| all[*n].is_err()).collect();
         assert_eq!(failed, [call as usize], "{call:?}: {all:?}");
