@@ -1,12 +1,13 @@
 //! Benchmarks of the log, each beside the machine's own limit in the same run.
 //!
-//! `cargo run --release -- [append|group|open|replay|all] [DIR]`. On a shared machine put `chrt -r 20` in front of the durable
+//! `cargo run --release -- [append|group|open|fork|replay|all] [DIR]`. On a shared machine put `chrt -r 20` in front of the durable
 //! ones: at plain priority a busy machine adds whole scheduler ticks to every sync.
 //!
 //! Strategies that are compared run in interleaved slices of 0.15 s; a row's ratio is the median over the slices of the paired p50s, so
 //! that a machine whose speed drifts shifts both. The A/A row shows what the method cannot see.
 
 mod append;
+mod fork;
 mod group;
 mod open;
 mod paired;
@@ -31,6 +32,9 @@ fn main() {
     }
     if all || what == "open" {
         open::run(home.path());
+    }
+    if all || what == "fork" {
+        fork::run(home.path());
     }
     if all || what == "replay" {
         replay::run(home.path());

@@ -80,6 +80,16 @@ pub enum Error {
         #[source]
         cause: Arc<io::Error>,
     },
+    /// The log ends before the event that was asked for.
+    #[error("{} has no event {asked}: it has 0 to {last}", path.display())]
+    NoSuchEvent {
+        /// The log's file.
+        path: PathBuf,
+        /// The event asked for.
+        asked: Seq,
+        /// The last event that is there.
+        last: Seq,
+    },
     /// The log was closed.
     #[error("{} was closed", path.display())]
     Closed {
@@ -119,6 +129,8 @@ pub enum ErrorKind {
     TooLong,
     /// [`Error::Poisoned`].
     Poisoned,
+    /// [`Error::NoSuchEvent`].
+    NoSuchEvent,
     /// [`Error::Closed`].
     Closed,
     /// [`Error::Io`] because the disk, a quota or a file-size limit is exhausted.
@@ -146,6 +158,7 @@ impl Error {
             Self::Newer { .. } => ErrorKind::Newer,
             Self::TooLong { .. } => ErrorKind::TooLong,
             Self::Poisoned { .. } => ErrorKind::Poisoned,
+            Self::NoSuchEvent { .. } => ErrorKind::NoSuchEvent,
             Self::Closed { .. } => ErrorKind::Closed,
             Self::Io { source, .. } => match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {

@@ -5,6 +5,7 @@
 //! | a directory, and want to write there | [`Log::create`], [`Log::open`] |
 //! | events to store | [`Log::append`] → [`Ticket::wait`], or [`Log::commit`] |
 //! | a log to read, while it may be written | [`Reader`] |
+//! | a log, and want one that begins like it | [`fork`] |
 //! | doubts | [`verify`], then [`salvage`] |
 //!
 //! It deals in bytes and lines; what an event means is not its business. It writes three kinds of line by itself: `repaired`,
@@ -18,6 +19,7 @@ pub mod holder;
 
 mod commit;
 mod error;
+mod fork;
 mod open;
 mod options;
 mod reader;
@@ -30,6 +32,7 @@ mod verify;
 mod writer;
 
 pub use error::{Error, ErrorKind, Result};
+pub use fork::{Forked, Forking, fork};
 pub use holder::{Holder, Witness};
 pub use open::{Opening, Repair};
 pub use options::{Ack, Durability, Options, Promise, Runway, SealKey, UnknownDurability};

@@ -15,7 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use annals_model::line::{Draft, check};
+use annals_model::line::{Draft, Line, check};
 use annals_model::{FORMAT, Seq};
 use serde::Deserialize;
 
@@ -208,7 +208,7 @@ impl Log {
 
 /// Makes the log's name, and those of the directories on the way to it, durable. An open after a crash does it too: the creation may
 /// have been cut short before it came to that, on a machine that went on.
-fn sync_names(disk: &dyn Disk, dir: &Path) -> Result<()> {
+pub(crate) fn sync_names(disk: &dyn Disk, dir: &Path) -> Result<()> {
     for name in [Some(dir), dir.parent(), dir.parent().and_then(Path::parent)].into_iter().flatten() {
         // The directory above a name without one is the current one.
         let name = if name.as_os_str().is_empty() { Path::new(".") } else { name };
@@ -227,20 +227,24 @@ fn newer(a: Option<Witness>, b: Option<Witness>) -> Option<Witness> {
 
 /// A log from the future is left alone: its tail may follow rules that this version does not know.
 fn refuse_newer(file: &dyn DiskFile, path: &Path) -> Result<()> {
-    #[derive(Deserialize)]
-    struct Format {
-        format: u64,
-    }
     let mut pieces = Pieces::new(0);
     let first = pieces.next(file).map_err(|e| Error::io("read", path, e))?;
     let Some(first) = first else { return Ok(()) };
     let Ok(line) = check(pieces.bytes(&first)) else { return Ok(()) };
-    match serde_json::from_slice::<Format>(line.data) {
-        Ok(Format { format }) if line.kind == "session_started" && format > u64::from(FORMAT) => {
-            Err(Error::Newer { path: path.to_owned(), found: format, known: FORMAT })
-        }
-        _ => Ok(()),
+    match newer_format(&line) {
+        Some(found) => Err(Error::Newer { path: path.to_owned(), found, known: FORMAT }),
+        None => Ok(()),
     }
+}
+
+/// The format that a log's first line names, when it is newer than the one known here.
+pub(crate) fn newer_format(first: &Line<'_>) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct Format {
+        format: u64,
+    }
+    let Format { format } = serde_json::from_slice(first.data).ok()?;
+    (first.kind == "session_started" && format > u64::from(FORMAT)).then_some(format)
 }
 
 /// Where a log ends that was closed cleanly where the witness says so; found by its last lines alone.

@@ -13,6 +13,7 @@
 
 mod damage;
 mod faults;
+mod fork;
 mod random;
 mod salvage;
 mod seeded;

@@ -2,7 +2,7 @@
 
 use annals_log::seeded::plant;
 
-use crate::{damage, faults, random, salvage, small};
+use crate::{damage, faults, fork, random, salvage, small};
 
 const BUGS: &[&str] = &[
     "skip_sync",
@@ -29,6 +29,12 @@ const BUGS: &[&str] = &[
     "salvage_skips_sync",
     "salvage_stops_at_gap",
     "salvage_keeps_witness",
+    "fork_skips_sync",
+    "fork_skips_dir_sync",
+    "fork_wrong_anchor",
+    "fork_watermark_ahead",
+    "fork_ends_at_damage",
+    "fork_leaves_a_stub",
 ];
 
 /// Everything the suite checks, in small. The first thing found wrong.
@@ -40,6 +46,7 @@ fn suite() -> Result<(), String> {
     salvage::run(3).map_err(|e| format!("salvage: {e}"))?;
     small::run(1).map_err(|e| format!("small scopes: {e}"))?;
     faults::run().map_err(|e| format!("faults: {e}"))?;
+    fork::run(4).map_err(|e| format!("forks: {e}"))?;
     random::run(5, 40_000, 4).map_err(|e| format!("random: {e}"))?;
     Ok(())
 }
