@@ -187,6 +187,22 @@ impl Lock {
     }
 }
 
+/// A log's lock without the log: nobody writes the session while this lives.
+#[derive(Debug)]
+pub struct Held(#[allow(dead_code)] Lock);
+
+/// Takes a session's lock for something else than appending: moving or copying what lies in its directory.
+///
+/// # Errors
+/// [`Error::Busy`], [`Error::Io`].
+pub fn hold(disk: &dyn Disk, dir: &Path, since: Timestamp, program: &str) -> Result<Held> {
+    let mut lock = Lock::take(disk, dir, this_process(since, program))?;
+    // Nobody writes the log: its file names no holder but for the moment in which others ask.
+    lock.content.holder = None;
+    lock.write()?;
+    Ok(Held(lock))
+}
+
 /// This process as a holder.
 pub(crate) fn this_process(since: Timestamp, program: &str) -> Holder {
     Holder { pid: std::process::id(), host: host_name(), since, program: program.to_owned() }

@@ -33,7 +33,7 @@ mod writer;
 
 pub use error::{Error, ErrorKind, Result};
 pub use fork::{Forked, Forking, fork};
-pub use holder::{Holder, Witness};
+pub use holder::{Held, Holder, Witness, hold};
 pub use open::{Opening, Repair};
 pub use options::{Ack, Durability, Options, Promise, Runway, SealKey, UnknownDurability};
 pub use reader::{Item, Reader, Tail};

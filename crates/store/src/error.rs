@@ -95,6 +95,9 @@ pub enum Error {
         /// What the log says.
         source: log::Error,
     },
+    /// The index can't be asked. The sessions themselves are not touched by it.
+    #[error(transparent)]
+    Index(#[from] annals_index::Error),
     /// A source can't be imported.
     #[error(transparent)]
     Import(#[from] annals_interop::Error),
@@ -153,6 +156,7 @@ impl Error {
                 _ => "Io",
             },
             Self::Import(error) => error.kind(),
+            Self::Index(_) => "Index",
             Self::Io { source, .. } => match source.kind() {
                 std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => "Denied",
                 std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => "NoSpace",

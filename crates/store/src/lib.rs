@@ -57,21 +57,25 @@ pub mod record;
 mod blobs;
 mod error;
 mod home;
+mod index;
 mod inspect;
 mod list;
 mod options;
 mod reading;
 mod resolve;
 mod session;
+mod shared;
 mod store;
 
+pub use annals_index::{By, Filter, UsageRow};
 pub use annals_interop as interop;
 pub use annals_log as log;
 pub use annals_model as model;
 
 pub use error::{Error, Result};
+pub use index::Indexing;
 pub use inspect::{Problem, Verification};
-pub use list::{Hidden, Listing, Summary};
+pub use list::{Hidden, ListQuery, Listing, Summary};
 pub use options::{Random, StoreOptions};
 pub use reading::{EventReader, Found, Replay};
 pub use session::{NewEvent, RawEvent, SessionWriter};

@@ -1,47 +1,33 @@
-//! The list: every session, newest first.
-//!
-//! Logs of a usual size are read through, without parsing what a list does not show. Of a large one only the first and the last part is
-//! read, so that a list costs the same whatever the sizes; what can't be known that way is left out of the answer (`messages` is None)
-//! rather than guessed. A title given in the part between is missed until there is an index.
+//! The list: sessions as the index knows them, newest first, and how many are not shown.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::collections::HashSet;
 
-use annals_log::disk::{Disk, OpenMode};
-use annals_log::{Item, LOG_FILE, OwnedLine, Reader, holder};
-use annals_model::event::Event;
-use annals_model::fold::{Meta, Status};
-use annals_model::payload::{FilesChanged, Foreign, SourceRecorded, ToolCall, ToolResult};
-use annals_model::{Line, Payload, SessionId, Timestamp};
-use serde::{Deserialize, Serialize};
+use annals_index::{Filter, Index, Row};
+use annals_log::disk::Disk;
+use annals_model::fold::UsageTotals;
+use annals_model::{Seq, SessionId, Timestamp};
+use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::home::Home;
-
-/// Logs up to this size are read through.
-const WHOLE_BYTES: u64 = 16 * 1024 * 1024;
-
-/// How much of a larger log's beginning and end is read.
-const PART_BYTES: u64 = 64 * 1024;
-
-/// Up to this many sessions are read by one thread.
-const ALONE: usize = 8;
+use crate::import::Quiet;
+use crate::index::{Reach, sweep};
+use crate::store::Store;
 
 /// What a list says of one session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
     /// Its id.
     pub id: SessionId,
-    /// Its number in the index; None as long as it has none.
+    /// Its number in the index.
     pub conversation_id: Option<u64>,
     /// Its title.
     pub title: Option<String>,
-    /// What it is doing: `idle`, `running`, `interrupted`, `ended`, `open` (a process writes it now), `damaged`.
+    /// What it is doing: `idle`, `interrupted`, `ended`, `open` (a process writes it now), `damaged`.
     pub status: &'static str,
     /// How many events.
     pub events: u64,
-    /// How many messages; None when only the index could tell.
+    /// How many messages.
     pub messages: Option<u64>,
     /// The first event's time.
     pub created: Option<Timestamp>,
@@ -49,30 +35,79 @@ pub struct Summary {
     pub updated: Option<Timestamp>,
     /// The workspace.
     pub workspace: Option<String>,
+    /// The project: the stable identity behind the workspace.
+    pub project: Option<String>,
+    /// The agent.
+    pub agent: Option<String>,
+    /// The model.
+    pub model: Option<String>,
     /// What started it.
     pub origin: Option<String>,
     /// The format that it was imported from.
     pub source: Option<String>,
+    /// The name that it was saved under: a frozen copy.
+    pub snapshot: Option<String>,
+    /// Where it was copied from.
+    pub from: Option<CopiedFrom>,
+    /// The snapshot that it was branched from.
+    pub from_snapshot: Option<String>,
+    /// The session that it works for.
+    pub parent: Option<String>,
+    /// The workspace that it was moved from.
+    pub moved_from: Option<String>,
+    /// The event that moved it.
+    pub moved_at: Option<Seq>,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// The last turn's number.
+    pub last_turn: Option<u64>,
+    /// The last turn's trace context.
+    pub traceparent: Option<String>,
+    /// What it cost.
+    pub usage: UsageTotals,
+}
+
+/// A cut in another session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CopiedFrom {
+    /// The session.
+    pub session: String,
+    /// The last event taken over.
+    pub seq: Seq,
 }
 
 /// Sessions that a list does not show, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Hidden {
-    /// `unfinished` (its creation never finished), `unreadable`, `damaged` (not even its first event is legible), `limit`.
-    pub reason: &'static str,
+    /// `unfinished` (its creation never finished), `unreadable`, `damaged` (not even its first event is legible), `filtered` (the question
+    /// leaves it out), `limit` (it is on another page).
+    pub reason: String,
     /// How many.
     pub count: u64,
 }
 
 /// A list of sessions.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Listing {
     /// The sessions, newest first.
     pub sessions: Vec<Summary>,
-    /// How many there are.
+    /// How many there are, shown or not.
     pub total: u64,
+    /// How many the question means, on this page or another.
+    pub matching: u64,
     /// How many are not shown, and why.
     pub hidden: Vec<Hidden>,
+}
+
+/// What to list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ListQuery {
+    /// Which sessions.
+    pub filter: Filter,
+    /// How many of the newest are passed over.
+    pub skip: u64,
+    /// How many at most; 0 for all.
+    pub limit: u64,
 }
 
 /// The ids of all session directories, sorted. Entries that are no session are passed over.
@@ -89,177 +124,110 @@ pub(crate) fn ids(disk: &dyn Disk, home: &Home) -> Result<Vec<SessionId>> {
     Ok(ids)
 }
 
-pub(crate) fn list(disk: &dyn Disk, home: &Home) -> Result<Listing> {
-    let ids = ids(disk, home)?;
-    let mut listing = Listing { total: ids.len() as u64, ..Listing::default() };
-    let mut hidden: BTreeMap<&'static str, u64> = BTreeMap::new();
-    for summary in summaries(disk, home, &ids) {
-        // One bad session costs one session.
-        match summary {
-            Ok(summary) => listing.sessions.push(summary),
-            Err(reason) => *hidden.entry(reason).or_default() += 1,
-        }
+impl Store {
+    /// Every session, newest first.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the data directory can't be read. A bad session is no error: it is counted as hidden.
+    pub fn list(&self) -> Result<Listing> {
+        self.list_of(&ListQuery::default())
     }
-    listing
-        .sessions
-        .sort_by(|a, b| b.updated.or(b.created).cmp(&a.updated.or(a.created)).then(b.id.cmp(&a.id)));
-    listing.hidden = hidden.into_iter().map(|(reason, count)| Hidden { reason, count }).collect();
-    Ok(listing)
+
+    /// The sessions that are asked for, newest first. No log is read but those that are open or new.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the data directory can't be read.
+    pub fn list_of(&self, query: &ListQuery) -> Result<Listing> {
+        let shared = &self.shared;
+        shared.indexer.ask(|index| {
+            sweep(shared, index, Reach::Names, &mut Quiet)?;
+            listing(index, query)
+        })
+    }
+
+    /// One session as a list shows it.
+    ///
+    /// # Errors
+    /// [`Error::SessionNotFound`] when there is none, or none of it is legible.
+    pub fn summary(&self, id: &SessionId) -> Result<Summary> {
+        let shared = &self.shared;
+        let found = shared.indexer.ask(|index| {
+            crate::index::facts(shared, index, id)?;
+            let open = open_ids(index)?;
+            Ok(index.row(id)?.map(|row| summary(row, &open)))
+        })?;
+        found.ok_or_else(|| Error::SessionNotFound { query: id.to_string(), similar: Vec::new() })
+    }
+
+    /// Sessions that were copied from this one, oldest first.
+    ///
+    /// # Errors
+    /// [`Error::Index`].
+    pub fn copies_of(&self, id: &SessionId) -> Result<Vec<Summary>> {
+        let shared = &self.shared;
+        shared.indexer.ask(|index| {
+            sweep(shared, index, Reach::Names, &mut Quiet)?;
+            let open = open_ids(index)?;
+            Ok(index.copies_of(id)?.into_iter().map(|row| summary(row, &open)).collect())
+        })
+    }
 }
 
-type Summarised = std::result::Result<Summary, &'static str>;
-
-/// The summaries of sessions, in no order; by all processors when there are many.
-fn summaries(disk: &dyn Disk, home: &Home, ids: &[SessionId]) -> Vec<Summarised> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
-    if ids.len() <= ALONE || threads == 1 {
-        return ids.iter().map(|id| summary(disk, home, id)).collect();
-    }
-    let next = AtomicUsize::new(0);
-    let all = Mutex::new(Vec::with_capacity(ids.len()));
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let Some(id) = ids.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let summary = summary(disk, home, id);
-                    all.lock().unwrap_or_else(PoisonError::into_inner).push(summary);
-                }
-            });
-        }
-    });
-    all.into_inner().unwrap_or_else(PoisonError::into_inner)
+fn listing(index: &Index, query: &ListQuery) -> Result<Listing> {
+    let open = open_ids(index)?;
+    let page = index.list(&query.filter, query.skip, query.limit)?;
+    let mut hidden: Vec<Hidden> = index
+        .hidden()?
+        .into_iter()
+        .map(|tally| Hidden { reason: tally.reason, count: tally.count })
+        .collect();
+    let total = page.shown + hidden.iter().map(|h| h.count).sum::<u64>();
+    let left_out =
+        [("filtered", page.shown - page.matching), ("limit", page.matching - page.rows.len() as u64)];
+    let left_out = left_out.into_iter().filter(|(_, count)| *count > 0);
+    hidden.extend(left_out.map(|(reason, count)| Hidden { reason: reason.to_owned(), count }));
+    let sessions = page.rows.into_iter().map(|row| summary(row, &open)).collect();
+    Ok(Listing { sessions, total, matching: page.matching, hidden })
 }
 
-/// A session's summary, or why there is none.
-pub(crate) fn summary(disk: &dyn Disk, home: &Home, id: &SessionId) -> Summarised {
-    let dir = home.session(id);
-    let not_there = |e: std::io::Error| match e.kind() {
-        std::io::ErrorKind::NotFound => "unfinished",
-        _ => "unreadable",
+/// The sessions that a process has open; those whose process died were seen to before.
+pub(crate) fn open_ids(index: &Index) -> Result<HashSet<SessionId>> {
+    Ok(index.live()?.into_iter().collect())
+}
+
+pub(crate) fn summary(row: Row, open: &HashSet<SessionId>) -> Summary {
+    let status = match row.status.as_str() {
+        _ if row.damaged => "damaged",
+        _ if open.contains(&row.id) => "open",
+        "ended" => "ended",
+        "interrupted" => "interrupted",
+        _ => "idle",
     };
-    let file = disk.open(&dir.join(LOG_FILE), OpenMode::Read).map_err(not_there)?;
-    let len = file.len().map_err(not_there)?;
-    let whole = len <= WHOLE_BYTES;
-    let mut seen = Seen::default();
-    let mut reader = Reader::open(disk, &dir).map_err(|_| "unreadable")?;
-    let mut lines = 0;
-    while let Some(item) = reader.next_item().map_err(|_| "unreadable")? {
-        match item {
-            Item::Line { line, offset, .. } => {
-                seen.take(&line);
-                lines += 1;
-                // The first prompt, and so the title, may stand behind a long beginning.
-                if !whole && lines >= 16 && (offset >= PART_BYTES && seen.meta.title.is_some() || lines >= 64)
-                {
-                    break;
-                }
-            }
-            Item::Gap(_) => seen.damaged = true,
-        }
+    let (moved_from, moved_at) = row.moved_from.unzip();
+    Summary {
+        id: row.id,
+        conversation_id: Some(row.number),
+        title: row.title,
+        status,
+        events: row.events,
+        messages: Some(row.messages),
+        created: row.created,
+        updated: row.updated.or(row.created),
+        workspace: row.workspace,
+        project: row.project,
+        agent: row.agent,
+        model: row.model,
+        origin: row.origin,
+        source: row.source,
+        snapshot: row.snapshot,
+        from: row.from.map(|(session, seq)| CopiedFrom { session, seq }),
+        from_snapshot: row.from_snapshot,
+        parent: row.parent,
+        moved_from,
+        moved_at,
+        tags: row.tags,
+        last_turn: row.last_turn,
+        traceparent: row.traceparent,
+        usage: row.usage,
     }
-    if !whole {
-        let tail = last_lines(disk, &dir, len).map_err(|_| "unreadable")?;
-        seen.go_on_at_the_end(&tail);
-        // Reading through would notice this.
-        seen.damaged |= holder::witness(disk, &dir).is_some_and(|witness| witness.end > len);
-    }
-    if seen.events == 0 {
-        return Err(if seen.damaged { "damaged" } else { "unfinished" });
-    }
-    let open = holder::holder(disk, &dir).is_some();
-    Ok(seen.summary(id, open, whole))
-}
-
-/// The last lines of a log of `len` bytes. The part read grows until there is a whole line in it: the last one may be long.
-fn last_lines(disk: &dyn Disk, dir: &std::path::Path, len: u64) -> annals_log::Result<Vec<OwnedLine>> {
-    let mut part = PART_BYTES;
-    loop {
-        let lines = annals_log::last_lines(disk, dir, part)?;
-        if !lines.is_empty() || part >= len {
-            return Ok(lines);
-        }
-        part *= 16;
-    }
-}
-
-/// What was seen of a log.
-#[derive(Debug, Default)]
-struct Seen {
-    meta: Meta,
-    /// What the last lines alone tell: what the first ones left open may be settled in between.
-    end: Option<Meta>,
-    /// Events, whether or not their data fits.
-    events: u64,
-    last: Option<Timestamp>,
-    damaged: bool,
-}
-
-impl Seen {
-    fn take(&mut self, line: &Line<'_>) {
-        self.events = line.seq + 1;
-        if let Some(event) = event_for_a_list(line) {
-            self.meta.apply(&event);
-            self.last = Some(event.ts);
-        }
-    }
-
-    fn go_on_at_the_end(&mut self, tail: &[OwnedLine]) {
-        let (head, mut end) = (self.events, Meta::default());
-        for owned in tail.iter().filter(|line| line.seq >= head) {
-            let line = owned.line();
-            if let Some(event) = event_for_a_list(&line) {
-                end.apply(&event);
-            }
-            self.take(&line);
-        }
-        self.end = Some(end);
-    }
-
-    fn summary(self, id: &SessionId, open: bool, whole: bool) -> Summary {
-        let status = match self.end.as_ref().unwrap_or(&self.meta).status() {
-            _ if self.damaged => "damaged",
-            _ if open => "open",
-            Status::Idle => "idle",
-            // Nobody writes it: what was running was cut short.
-            Status::Running | Status::Interrupted => "interrupted",
-            Status::Ended => "ended",
-        };
-        let updated = match &self.end {
-            // The last message lies between: not before the last event by much, and not where the beginning says.
-            Some(end) => end.updated.or(self.last),
-            None => self.meta.updated,
-        };
-        Summary {
-            id: id.clone(),
-            conversation_id: None,
-            title: self.meta.title,
-            status,
-            events: self.events,
-            messages: whole.then_some(self.meta.messages),
-            created: self.meta.created,
-            updated: updated.or(self.meta.created),
-            workspace: self.meta.workspace,
-            origin: self.meta.origin,
-            source: self.meta.imported_from.map(|from| from.format),
-        }
-    }
-}
-
-/// Tool calls, results and imported records are most of a log's bytes, and a list shows none of what they say.
-fn event_for_a_list(line: &Line<'_>) -> Option<Event> {
-    #[derive(Deserialize)]
-    struct Named {
-        id: String,
-    }
-    let id = || serde_json::from_slice::<Named>(line.data).ok().map(|named| named.id);
-    let payload = match line.kind {
-        "tool_call" => ToolCall { id: id()?, ..ToolCall::default() }.into(),
-        "tool_result" => ToolResult { id: id()?, ..ToolResult::default() }.into(),
-        "foreign" => Foreign::default().into(),
-        "source_recorded" => SourceRecorded::default().into(),
-        "files_changed" => FilesChanged::default().into(),
-        kind => Payload::parse(kind, line.data).ok()?,
-    };
-    let ts = Timestamp::parse(line.ts).unwrap_or_default();
-    Some(Event { seq: line.seq, ts, turn: line.turn, payload })
 }

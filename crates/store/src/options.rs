@@ -8,6 +8,8 @@ use annals_log::Durability;
 use annals_log::disk::{Disk, OsDisk};
 use annals_model::Clock;
 
+use crate::index::Indexing;
+
 /// Where random bytes come from.
 pub trait Random: Send + Sync {
     /// Four random bytes, enough to tell the sessions of one second apart.
@@ -31,6 +33,8 @@ pub struct StoreOptions {
     pub program: String,
     /// Whether a network file system is accepted.
     pub allow_network_fs: bool,
+    /// Where the index is kept.
+    pub indexing: Indexing,
 }
 
 impl StoreOptions {
@@ -45,6 +49,7 @@ impl StoreOptions {
             durability: Durability::Strict,
             program: "annals".to_owned(),
             allow_network_fs: false,
+            indexing: Indexing::OnDisk,
         }
     }
 }

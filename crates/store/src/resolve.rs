@@ -1,30 +1,69 @@
-//! Which session is meant: an id, a unique beginning or end of one, or `latest`.
+//! Which session is meant: an id, a part of one, a number, a snapshot's name, or `latest`.
 
-use annals_log::disk::Disk;
-use annals_model::SessionId;
+use std::collections::HashSet;
+
+use annals_index::Filter;
+use annals_model::{InvalidId, SessionId};
 
 use crate::error::{Error, Result};
-use crate::home::Home;
-use crate::list;
+use crate::import::Quiet;
+use crate::index::{Reach, sweep};
+use crate::list::{self, ListQuery, Summary};
+use crate::store::Store;
 
 /// The shortest beginning or end of an id that is accepted.
 const MIN_PART_CHARS: usize = 4;
 
-pub(crate) fn resolve(disk: &dyn Disk, home: &Home, query: &str) -> Result<SessionId> {
-    if query == "latest" {
-        let newest = list::list(disk, home)?.sessions.into_iter().next();
-        return newest.map(|s| s.id).ok_or_else(|| not_found(query, Vec::new()));
+impl Store {
+    /// The session that is meant: an id, a unique beginning or end of one (4 characters or more), `#` and a conversation id, a snapshot's
+    /// name, or `latest` (the newest that is no snapshot).
+    ///
+    /// # Errors
+    /// [`Error::SessionNotFound`], [`Error::Ambiguous`], [`Error::InvalidId`].
+    pub fn resolve(&self, query: &str) -> Result<SessionId> {
+        let shared = &self.shared;
+        if query == "latest" {
+            let filter = Filter { snapshots: Some(false), ..Filter::default() };
+            let newest = self.list_of(&ListQuery { filter, skip: 0, limit: 1 })?.sessions.into_iter().next();
+            return newest.map(|s| s.id).ok_or_else(|| not_found(query, Vec::new()));
+        }
+        if let Some(number) = query.strip_prefix('#') {
+            let Ok(number) = number.parse() else { return Err(not_found(query, Vec::new())) };
+            let found = shared.indexer.ask(|index| {
+                sweep(shared, index, Reach::Names, &mut Quiet)?;
+                Ok(index.session_of(number)?)
+            })?;
+            return found.ok_or_else(|| not_found(query, Vec::new()));
+        }
+        let id = SessionId::parse(query);
+        if let Ok(id) = &id
+            && shared.disk().metadata(&shared.home.session(id)).is_ok_and(|found| found.is_dir)
+        {
+            return Ok(id.clone());
+        }
+        if id.is_ok()
+            && let Some(snapshot) = self.snapshot_named(query)?
+        {
+            return Ok(snapshot.id);
+        }
+        part(&list::ids(shared.disk(), &shared.home)?, query, id)
     }
-    if query.starts_with('#') {
-        return Err(not_found(query, Vec::new()));
+
+    /// The snapshot of this name.
+    ///
+    /// # Errors
+    /// [`Error::Index`].
+    pub fn snapshot_named(&self, name: &str) -> Result<Option<Summary>> {
+        let shared = &self.shared;
+        shared.indexer.ask(|index| {
+            sweep(shared, index, Reach::Names, &mut Quiet)?;
+            Ok(index.snapshot(name)?.map(|row| list::summary(row, &HashSet::new())))
+        })
     }
-    let id = SessionId::parse(query);
-    let ids = list::ids(disk, home)?;
-    if let Ok(id) = &id
-        && ids.binary_search(id).is_ok()
-    {
-        return Ok(id.clone());
-    }
+}
+
+/// The session whose id begins or ends so.
+fn part(ids: &[SessionId], query: &str, id: std::result::Result<SessionId, InvalidId>) -> Result<SessionId> {
     // An end of an id may begin with a hyphen or a dot, which an id may not.
     let part_ok = query.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'));
     if !part_ok || query.contains("..") {
@@ -38,7 +77,7 @@ pub(crate) fn resolve(disk: &dyn Disk, home: &Home, query: &str) -> Result<Sessi
         1 => Ok(candidates.remove(0)),
         0 => {
             id?;
-            Err(not_found(query, similar(&ids, query)))
+            Err(not_found(query, similar(ids, query)))
         }
         _ => Err(Error::Ambiguous { query: query.to_owned(), candidates }),
     }

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use annals_log::disk::Disk;
 use annals_log::{Ack, Durability, Log, Promise, Ticket, Witness};
 use annals_model::canon::canonical;
-use annals_model::{Clock, Draft, KINDS, Payload, Seq, SessionId, Timestamp};
+use annals_model::{Draft, KINDS, Payload, Seq, SessionId, Timestamp};
 
-use crate::blobs;
 use crate::error::{Error, Result};
+use crate::shared::Shared;
+use crate::{blobs, index};
 
 /// An event on its way into a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,8 +83,7 @@ pub struct SessionWriter {
     id: SessionId,
     dir: PathBuf,
     log: Log,
-    disk: Arc<dyn Disk>,
-    clock: Arc<dyn Clock>,
+    shared: Arc<Shared>,
     /// Held while a blob is written.
     keeping: Mutex<()>,
 }
@@ -96,14 +95,9 @@ impl std::fmt::Debug for SessionWriter {
 }
 
 impl SessionWriter {
-    pub(crate) fn new(
-        id: SessionId,
-        dir: PathBuf,
-        log: Log,
-        disk: Arc<dyn Disk>,
-        clock: Arc<dyn Clock>,
-    ) -> Self {
-        Self { id, dir, log, disk, clock, keeping: Mutex::new(()) }
+    pub(crate) fn new(id: SessionId, log: Log, shared: Arc<Shared>) -> Self {
+        let dir = shared.home.session(&id);
+        Self { id, dir, log, shared, keeping: Mutex::new(()) }
     }
 
     /// The session's id.
@@ -138,7 +132,7 @@ impl SessionWriter {
         for event in events {
             let data = data_of(&event.payload)?;
             drafts.push((
-                event.ts.unwrap_or_else(|| self.clock.now()),
+                event.ts.unwrap_or_else(|| self.shared.options.clock.now()),
                 event.turn,
                 event.payload.kind(),
                 data,
@@ -177,7 +171,12 @@ impl SessionWriter {
     }
 
     fn submit(&self, event: &RawEvent) -> Result<Ticket<'_>> {
-        let draft = Draft { ts: self.clock.now(), turn: event.turn, kind: &event.kind, data: &event.data };
+        let draft = Draft {
+            ts: self.shared.options.clock.now(),
+            turn: event.turn,
+            kind: &event.kind,
+            data: &event.data,
+        };
         self.log.append(&[draft]).map_err(|e| self.error(e))
     }
 
@@ -226,7 +225,7 @@ impl SessionWriter {
     /// Durable when this returns.
     pub fn put_blob(&self, bytes: &[u8]) -> Result<String> {
         let _one_at_a_time = self.keeping.lock().unwrap_or_else(PoisonError::into_inner);
-        blobs::put(self.disk.as_ref(), &self.dir, bytes)
+        blobs::put(self.shared.disk(), &self.dir, bytes)
     }
 
     /// Seals and closes the session.
@@ -237,8 +236,14 @@ impl SessionWriter {
     /// # Durability
     /// Everything is durable, at any level.
     pub fn close(self) -> Result<Witness> {
-        let id = self.id.clone();
-        self.log.close().map_err(|e| Error::from_log(&id, e))
+        let Self { id, log, shared, .. } = self;
+        let witness = log.close().map_err(|e| Error::from_log(&id, e))?;
+        shared.indexer.tell(|index| {
+            index::facts(&shared, index, &id)?;
+            index::text(&shared, index, &id)?;
+            Ok(index.unmark_live(&id)?)
+        });
+        Ok(witness)
     }
 
     fn error(&self, error: annals_log::Error) -> Error {

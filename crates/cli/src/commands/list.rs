@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use annals::model::Clock;
-use annals::{Hidden, Listing};
+use annals::{Hidden, ListQuery, Listing};
 use serde_json::json;
 
 use crate::args::ListArgs;
@@ -13,13 +13,8 @@ use crate::error::Result;
 use crate::output::{self, Table};
 
 pub(crate) fn run(context: &Context, args: &ListArgs) -> Result<ExitCode> {
-    let mut listing = context.store("list")?.list()?;
-    let limit = if args.limit == 0 { usize::MAX } else { args.limit };
-    if listing.sessions.len() > limit {
-        let count = (listing.sessions.len() - limit) as u64;
-        listing.sessions.truncate(limit);
-        listing.hidden.push(Hidden { reason: "limit", count });
-    }
+    let query = ListQuery { limit: args.limit as u64, ..ListQuery::default() };
+    let listing = context.store("list")?.list_of(&query)?;
     if context.json {
         let answer = json!({
             "schema_version": 1,
@@ -64,7 +59,7 @@ pub(crate) fn say_hidden(context: &Context, hidden: &[Hidden]) {
     }
     let reasons: Vec<String> = hidden
         .iter()
-        .map(|h| match h.reason {
+        .map(|h| match h.reason.as_str() {
             "unfinished" => format!("{} never begun (its creation was cut short)", h.count),
             "damaged" => format!("{} damaged from the first event on", h.count),
             "limit" => format!("{} more", h.count),

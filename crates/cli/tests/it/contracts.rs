@@ -24,16 +24,29 @@ fn a_list_has_the_documented_fields() {
     assert_eq!(
         keys(session),
         [
+            "agent",
             "conversation_id",
             "created",
             "events",
+            "from",
+            "from_snapshot",
             "id",
+            "last_turn",
             "messages",
+            "model",
+            "moved_at",
+            "moved_from",
             "origin",
+            "parent",
+            "project",
+            "snapshot",
             "source",
             "status",
+            "tags",
             "title",
+            "traceparent",
             "updated",
+            "usage",
             "workspace"
         ]
     );
@@ -41,7 +54,7 @@ fn a_list_has_the_documented_fields() {
         (&session["id"], &session["title"], &session["messages"]),
         (&json!("first"), &json!("hello there"), &json!(1))
     );
-    assert_eq!(session["conversation_id"], json!(null));
+    assert_eq!(session["conversation_id"], json!(1));
     assert!(session["updated"].as_str().unwrap().ends_with('Z'));
     let table = out(&home.run(&["ls"]));
     assert!(table.contains("first") && table.contains("hello there"));

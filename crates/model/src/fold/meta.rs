@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::activity::{Activity, Status};
 use crate::event::{Event, Payload, Seq};
@@ -12,7 +12,7 @@ use crate::title::title_of;
 use crate::usage::Usage;
 
 /// Tokens and money, added up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct UsageTotals {
     /// Model requests.
     pub calls: u64,
@@ -54,7 +54,7 @@ impl UsageTotals {
 }
 
 /// Where a title comes from; a later rank wins over an earlier one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 enum TitleRank {
     #[default]
     None,
@@ -65,7 +65,7 @@ enum TitleRank {
 }
 
 /// Metadata of a session.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Meta {
     /// The title: a person's, else the one given at the start, else a generated one, else the first prompt's first line.
     pub title: Option<String>,
@@ -96,6 +96,10 @@ pub struct Meta {
     pub forked_from: Option<ForkedFrom>,
     /// The snapshot that it was branched from.
     pub from_snapshot: Option<String>,
+    /// The name that it was saved under: a frozen copy.
+    pub snapshot: Option<String>,
+    /// The workspace that it was moved from last, and the position of the move.
+    pub moved_from: Option<(String, Seq)>,
     /// Where it was imported from.
     pub imported_from: Option<ImportedFrom>,
     /// The session and call that it works for.
@@ -140,6 +144,7 @@ impl Meta {
                 self.origin.clone_from(&started.origin);
                 self.forked_from.clone_from(&started.forked_from);
                 self.from_snapshot.clone_from(&started.from_snapshot);
+                self.snapshot.clone_from(&started.snapshot);
                 self.imported_from.clone_from(&started.imported_from);
                 self.parent.clone_from(&started.parent);
                 if let Some(title) = &started.title {
@@ -175,7 +180,14 @@ impl Meta {
                 self.take_title(&titled.title, rank);
             }
             Payload::Tagged(tagged) => self.tags.clone_from(&tagged.tags),
-            Payload::Moved(moved) => self.workspace = Some(moved.to.clone()),
+            Payload::Moved(moved) => {
+                let from = moved.from.clone().or(self.workspace.take());
+                self.moved_from = from.map(|from| (from, event.seq));
+                self.workspace = Some(moved.to.clone());
+                if moved.project.is_some() {
+                    self.project.clone_from(&moved.project);
+                }
+            }
             Payload::ModelChanged(changed) => {
                 self.model = Some(changed.model.clone());
                 if changed.provider.is_some() {

@@ -38,6 +38,9 @@ pub struct SessionStarted {
     /// The snapshot that it was branched from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_snapshot: Option<String>,
+    /// The name under which it was saved: a frozen copy, never continued in place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<String>,
     /// The other agent's session that it was imported from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported_from: Option<ImportedFrom>,
@@ -117,6 +120,9 @@ pub struct Moved {
     pub from: Option<String>,
     /// Where it is.
     pub to: String,
+    /// The stable identity behind that workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
     /// Where it was imported from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub src: Option<Source>,

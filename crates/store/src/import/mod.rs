@@ -37,12 +37,21 @@ use run::{Run, Stop};
 /// How many sessions one file may become by being rewritten again and again.
 const MAX_REWRITES: u32 = 100;
 
-/// Told how far an import is.
+/// Told how far an import, or the reading of logs into the index, is.
 pub trait Progress {
-    /// Before the first file.
+    /// Before the first file. What was told before is done.
     fn started(&mut self, files: u64, bytes: u64);
     /// This many more bytes are done.
     fn advanced(&mut self, bytes: u64);
+}
+
+/// Tells nobody.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Quiet;
+
+impl Progress for Quiet {
+    fn started(&mut self, _files: u64, _bytes: u64) {}
+    fn advanced(&mut self, _bytes: u64) {}
 }
 
 /// What an import did.

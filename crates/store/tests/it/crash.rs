@@ -32,6 +32,7 @@ impl Progress for Silent {
 fn store(disk: &SimDisk, durability: Durability) -> Store {
     let mut options = options(Path::new(HOME));
     options.disk = Arc::new(disk.clone());
+    options.indexing = annals::Indexing::InMemory;
     options.durability = durability;
     Store::open(options).unwrap()
 }

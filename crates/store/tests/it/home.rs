@@ -50,6 +50,7 @@ fn the_names_above_a_new_home_are_made_durable() {
     let home = dir.path().join("share/annals");
     let mut options = options(&home);
     options.disk = std::sync::Arc::new(disk.clone());
+    options.indexing = annals::Indexing::InMemory;
     let store = Store::open(options).unwrap();
     store.create(NewSession::default()).unwrap();
     let synced = disk.seen.dir_syncs.lock().unwrap().clone();

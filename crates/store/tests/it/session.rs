@@ -236,7 +236,7 @@ fn a_creation_that_never_finished_is_no_session() {
     assert!(matches!(f.store.open_writer(&id), Err(Error::SessionNotFound { .. })));
     let listing = f.store.list().unwrap();
     assert_eq!((listing.total, listing.sessions.len()), (2, 1));
-    assert_eq!((listing.hidden[0].reason, listing.hidden[0].count), ("unfinished", 1));
+    assert_eq!((listing.hidden[0].reason.as_str(), listing.hidden[0].count), ("unfinished", 1));
     f.create("torn").close().unwrap();
     assert_eq!(f.kinds(&id).first().map(String::as_str), Some("session_started"));
 }

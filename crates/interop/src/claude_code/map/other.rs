@@ -129,7 +129,7 @@ impl Mapping<'_> {
         };
         let from = self.state.workspace.replace(to.clone());
         let src = self.src();
-        self.push(Moved { from, to, src });
+        self.push(Moved { from, to, project: None, src });
     }
 }
 

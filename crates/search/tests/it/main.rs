@@ -1,0 +1,1 @@
+//! Properties of the whole: what is written is found.
