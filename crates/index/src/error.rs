@@ -63,6 +63,20 @@ impl Error {
         }
     }
 
+    /// Whether it can't be written now: it can only be read, the disk is full, or another process holds it for too long.
+    #[must_use]
+    pub fn is_unwritable(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked, DiskFull, SystemIoFailure};
+        match self {
+            Self::Sqlite(rusqlite::Error::SqliteFailure(error, _)) => {
+                self.is_read_only()
+                    || matches!(error.code, DatabaseBusy | DatabaseLocked | DiskFull | SystemIoFailure)
+            }
+            Self::Io { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Whether the file or its directory can only be read.
     #[must_use]
     pub fn is_read_only(&self) -> bool {

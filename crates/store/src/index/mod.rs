@@ -69,6 +69,10 @@ impl Indexer {
     pub(crate) fn ask<T>(&self, mut ask: impl FnMut(&mut Index) -> Result<T>) -> Result<T> {
         let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
         let mut tries = 0;
+        // Before there is a home there is nothing to know, and nothing to keep.
+        if self.indexing == Indexing::OnDisk && !self.has_home() {
+            return ask(&mut Index::in_memory()?);
+        }
         loop {
             if matches!(*slot, Slot::Closed) {
                 *slot = Slot::Open(self.open()?);
@@ -80,8 +84,11 @@ impl Indexer {
                     *slot = Slot::Closed;
                     self.replace(&error);
                 }
-                Err(Error::Index(error)) if tries < 3 && error.is_read_only() => {
-                    // Another user's, or on a medium that can't be written: what it lacks is put together in memory.
+                // Another user's, on a medium that can't be written, or on a full one: it is put together in memory.
+                Err(Error::Index(error)) if tries < 3 && error.is_unwritable() => {
+                    if !error.is_read_only() {
+                        self.note(format!("{error}; this time there is one in memory"));
+                    }
                     *slot = Slot::Open(Index::in_memory()?);
                 }
                 other => return other,
@@ -96,9 +103,12 @@ impl Indexer {
         }
     }
 
+    fn has_home(&self) -> bool {
+        self.path.parent().is_some_and(|home| home.join("sessions").is_dir())
+    }
+
     fn open(&self) -> Result<Index> {
-        let home = self.path.parent().map(|home| home.join("sessions"));
-        if self.indexing == Indexing::InMemory || !home.is_some_and(|sessions| sessions.is_dir()) {
+        if self.indexing == Indexing::InMemory {
             return Ok(Index::in_memory()?);
         }
         match Index::open(&self.path) {
