@@ -175,6 +175,12 @@ impl Index {
         self.read_only
     }
 
+    /// Whether what is written here is there for the next process.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        !self.read_only && self.connection.path().is_some_and(|path| !path.is_empty())
+    }
+
     /// The size of the index in bytes.
     ///
     /// # Errors

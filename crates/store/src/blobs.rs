@@ -58,6 +58,46 @@ pub(crate) fn put(disk: &dyn Disk, session: &Path, bytes: &[u8]) -> Result<Strin
     Ok(name)
 }
 
+/// Gives a session all the blobs of another one: the same bytes on disk where the file system can, else copies. Durable when this returns.
+pub(crate) fn link_all(disk: &dyn Disk, from: &Path, to: &Path) -> Result<()> {
+    let (from, to_dir) = (from.join("blobs"), to.join("blobs"));
+    let mut names = match disk.list(&from) {
+        Ok(paths) => paths,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(Error::io("read", from, e)),
+    };
+    names.retain(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_name));
+    if names.is_empty() {
+        return Ok(());
+    }
+    let failed = |e| Error::io("write", &to_dir, e);
+    disk.create_dirs(&to_dir).map_err(failed)?;
+    tighten(&to_dir)?;
+    for path in names {
+        let Some(name) = path.file_name() else { continue };
+        let target = to_dir.join(name);
+        if disk.hard_link(&path, &target).is_err() {
+            copy(disk, &path, &target).map_err(failed)?;
+        }
+    }
+    disk.sync_dir(&to_dir).and_then(|()| disk.sync_dir(to)).map_err(failed)
+}
+
+fn copy(disk: &dyn Disk, from: &Path, to: &Path) -> io::Result<()> {
+    let source = disk.open(from, OpenMode::Read)?;
+    let target = disk.open(to, OpenMode::CreateNew)?;
+    let mut buf = vec![0; 256 * 1024];
+    let mut at = 0;
+    loop {
+        let read = read_full(source.as_ref(), &mut buf, at)?;
+        if read == 0 {
+            return target.sync();
+        }
+        write_full(target.as_ref(), buf.get(..read).unwrap_or_default(), at)?;
+        at += read as u64;
+    }
+}
+
 /// Reads a blob, at most `limit_bytes` of it from `offset` on.
 pub(crate) fn read(
     disk: &dyn Disk,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use annals_log as log;
-use annals_model::{InvalidId, SessionId};
+use annals_model::{InvalidId, Seq, SessionId};
 
 /// The result of a store operation.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -44,6 +44,108 @@ pub enum Error {
         id: SessionId,
         /// Who, as far as can be told.
         holder: Option<log::Holder>,
+    },
+    /// A process has the session open, and what was asked needs it closed.
+    #[error("session {id} is open{}", holder.as_ref().map(|h| format!(" in {} (pid {} on {} since {})", h.program, h.pid, h.host, h.since)).unwrap_or_default())]
+    SessionOpen {
+        /// The session.
+        id: SessionId,
+        /// Who has it open, as far as can be told.
+        holder: Option<log::Holder>,
+    },
+    /// The session is a snapshot: it is never continued, only branched from.
+    #[error("session {id} is the snapshot {name:?}, which is never continued")]
+    Frozen {
+        /// The session.
+        id: SessionId,
+        /// The snapshot's name.
+        name: String,
+    },
+    /// Another snapshot has the name.
+    #[error("there is a snapshot {name:?} already")]
+    SnapshotNameTaken {
+        /// The name.
+        name: String,
+        /// The snapshot that has it.
+        session: SessionId,
+    },
+    /// The text can't be a snapshot's name.
+    #[error("{name:?} can't be a snapshot's name: {reason}")]
+    InvalidName {
+        /// The text.
+        name: String,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// The session has no messages yet.
+    #[error("session {id} has no messages yet; there is nothing to save")]
+    NothingToSave {
+        /// The session.
+        id: SessionId,
+    },
+    /// A cut that is outside the log.
+    #[error("session {id} has the events 0 to {last}; there is no event {asked}")]
+    NoSuchEvent {
+        /// The session.
+        id: SessionId,
+        /// The event that was asked for.
+        asked: Seq,
+        /// The last one that there is.
+        last: Seq,
+    },
+    /// What was named is no prompt.
+    #[error("{asked} is no prompt of session {id}")]
+    NotRewindPoint {
+        /// The session.
+        id: SessionId,
+        /// What was named.
+        asked: String,
+    },
+    /// What was before the position was never logged.
+    #[error("session {id} can't go back before event {boundary}: what came before it was not logged")]
+    CantRewindConversation {
+        /// The session.
+        id: SessionId,
+        /// The event from which on everything is logged.
+        boundary: Seq,
+    },
+    /// A title without a character that shows.
+    #[error("a title needs at least one character that shows")]
+    EmptyTitle,
+    /// A text that can't be a tag.
+    #[error("{tag:?} can't be a tag")]
+    InvalidTag {
+        /// The text.
+        tag: String,
+    },
+    /// Nothing in the trash is named so.
+    #[error("nothing in the trash is named {query:?}")]
+    NotInTrash {
+        /// What was asked for.
+        query: String,
+    },
+    /// No operation can be taken back.
+    #[error("there is nothing to undo")]
+    NothingToUndo,
+    /// No operation has this number.
+    #[error("there is no operation {number}")]
+    NoSuchOperation {
+        /// The number.
+        number: Seq,
+    },
+    /// The operation can't be taken back.
+    #[error("operation {number} can't be undone: {reason}")]
+    CantUndo {
+        /// Its number.
+        number: Seq,
+        /// Why not.
+        reason: String,
+    },
+    /// The operations log can't be used.
+    #[error("the operations log: {source}")]
+    Operations {
+        /// What the log says.
+        source: log::Error,
     },
     /// The session's log is damaged.
     #[error("session {id} is damaged: {} at line {}, byte {}", damage.kind, damage.line, damage.offset)]
@@ -130,6 +232,7 @@ impl Error {
             log::Error::Busy { holder, .. } => Self::SessionBusy { id, holder },
             log::Error::Corrupt { path, damage } => Self::Corrupt { id, path, damage },
             log::Error::Newer { found, known, .. } => Self::Newer { id, found, known },
+            log::Error::NoSuchEvent { asked, last, .. } => Self::NoSuchEvent { id, asked, last },
             source => Self::Log { id, source },
         }
     }
@@ -148,7 +251,22 @@ impl Error {
             Self::InvalidEvent { .. } => "InvalidEvent",
             Self::NotAStore { .. } => "NotAStore",
             Self::NetworkFileSystem { .. } => "NetworkFileSystem",
-            Self::Log { source, .. } => match source.kind() {
+            Self::SessionOpen { .. } => "SessionOpen",
+            Self::Frozen { .. } => "Frozen",
+            Self::SnapshotNameTaken { .. } => "SnapshotNameTaken",
+            Self::InvalidName { .. } => "InvalidName",
+            Self::NothingToSave { .. } => "NothingToSave",
+            Self::NoSuchEvent { .. } => "NoSuchEvent",
+            Self::NotRewindPoint { .. } => "NotRewindPoint",
+            Self::CantRewindConversation { .. } => "CantRewindConversation",
+            Self::EmptyTitle => "EmptyTitle",
+            Self::InvalidTag { .. } => "InvalidTag",
+            Self::NotInTrash { .. } => "NotInTrash",
+            Self::NothingToUndo => "NothingToUndo",
+            Self::NoSuchOperation { .. } => "NoSuchOperation",
+            Self::CantUndo { .. } => "CantUndo",
+            Self::Operations { source: log::Error::Busy { .. } } => "OperationsBusy",
+            Self::Log { source, .. } | Self::Operations { source } => match source.kind() {
                 log::ErrorKind::TooLong => "TooLong",
                 log::ErrorKind::Poisoned => "Poisoned",
                 log::ErrorKind::NoSpace => "NoSpace",
@@ -168,6 +286,6 @@ impl Error {
     /// Whether the same call may succeed later without anything being repaired.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
-        matches!(self.kind(), "SessionBusy" | "NoSpace")
+        matches!(self.kind(), "SessionBusy" | "SessionOpen" | "OperationsBusy" | "NoSpace")
     }
 }

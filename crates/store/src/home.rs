@@ -6,6 +6,11 @@
 //!                      writer.lock        the lock; says who holds it
 //!                      blobs/<blake3>     images, attachments, raw bytes of imports
 //!                      torn-<seq>.bin     what a crash left behind the last whole event
+//!                      inbox/             what others want recorded in the log, for its owner to take in
+//! <home>/operations/events.jsonl          what was done to sessions
+//! <home>/trash/<time>-<id>/               deleted sessions
+//! <home>/tmp/                             copies that are being built
+//! <home>/index.sqlite                     what lists and searches ask; made from the logs
 //! ```
 
 use std::io;
@@ -26,6 +31,13 @@ This is a data directory of Annals. Each directory in sessions/ is one session:
   blobs/           images, attachments and raw bytes that the events refer to.
   torn-*.bin       bytes that a crash left unfinished; no event is in them. May be deleted.
   damaged-*.jsonl  the original of a log that was repaired. May be deleted once you are satisfied.
+
+Beside them:
+
+  index.sqlite*    what lists and searches ask. Made from the sessions; may be deleted at any time.
+  operations/      what was done to sessions, for `annals log` and `annals undo`.
+  trash/           deleted sessions. `annals trash` shows, restores and empties it.
+  tmp/             copies that are being built. May be deleted while no annals runs.
 
 To move everything, move this directory. To delete a session, delete its directory.
 ";
@@ -66,6 +78,11 @@ impl Home {
 
     pub(crate) fn sessions(&self) -> PathBuf {
         self.root.join("sessions")
+    }
+
+    /// Where copies are built before they get their names.
+    pub(crate) fn tmp(&self) -> PathBuf {
+        self.root.join("tmp")
     }
 
     /// A session's directory. Safe for any id: a [`SessionId`] can't leave it.

@@ -12,6 +12,9 @@
 //! | send it to a model | [`Store::replay`], then [`annals_model::view::messages`] |
 //! | let any program record through a pipe | [`record`] |
 //! | bring in other agents' sessions | [`Store::import`] |
+//! | go another way from some point on | [`Store::fork`], [`Store::save`] |
+//! | name, tag, move, delete, bring back | [`Store::rename`], [`Store::tag`], [`Store::move_to`], [`Store::delete`], [`Store::restore`] |
+//! | see and take back what was done | [`Store::operations`], [`Store::undo`] |
 //! | be sure | [`Store::verify`], [`Store::repair_plan`], [`Store::repair`] |
 //!
 //! It is no agent, has no runtime and needs none, and reads neither environment nor clock: both are passed in.
@@ -55,17 +58,24 @@ pub mod import;
 pub mod record;
 
 mod blobs;
+mod change;
+mod copying;
 mod error;
+mod fork;
 mod home;
+mod inbox;
 mod index;
 mod inspect;
 mod list;
+mod operations;
 mod options;
 mod reading;
 mod resolve;
 mod session;
 mod shared;
+mod snapshot;
 mod store;
+mod trash;
 
 pub use annals_index::{By, Filter, UsageRow};
 pub use annals_interop as interop;
@@ -73,10 +83,14 @@ pub use annals_log as log;
 pub use annals_model as model;
 
 pub use error::{Error, Result};
+pub use fork::{Cut, Fork};
 pub use index::Indexing;
 pub use inspect::{Problem, Verification};
-pub use list::{Hidden, ListQuery, Listing, Summary};
-pub use options::{Random, StoreOptions};
+pub use list::{CopiedFrom, Hidden, ListQuery, Listing, Summary};
+pub use operations::{Action, Operation, Outcome, Trashed, Undone};
+pub use options::{NoProjects, Projects, Random, StoreOptions};
 pub use reading::{EventReader, Found, Replay};
 pub use session::{NewEvent, RawEvent, SessionWriter};
+pub use snapshot::Snapshot;
 pub use store::{NewSession, Store};
+pub use trash::TrashEntry;

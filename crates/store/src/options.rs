@@ -16,6 +16,22 @@ pub trait Random: Send + Sync {
     fn four(&self) -> [u8; 4];
 }
 
+/// What stays the same of a project when its directory is moved or made anew.
+pub trait Projects: Send + Sync {
+    /// The identity of the project that a directory belongs to: the same text in every copy of it. None when it has none.
+    fn of(&self, workspace: &str) -> Option<String>;
+}
+
+/// No directory belongs to a project.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoProjects;
+
+impl Projects for NoProjects {
+    fn of(&self, _workspace: &str) -> Option<String> {
+        None
+    }
+}
+
 /// Options of a store.
 #[derive(Clone)]
 pub struct StoreOptions {
@@ -27,6 +43,8 @@ pub struct StoreOptions {
     pub clock: Arc<dyn Clock>,
     /// The source of random bytes.
     pub random: Arc<dyn Random>,
+    /// What tells projects apart.
+    pub projects: Arc<dyn Projects>,
     /// When appends are acknowledged.
     pub durability: Durability,
     /// The program's name, for those who find a session busy.
@@ -46,6 +64,7 @@ impl StoreOptions {
             disk: Arc::new(OsDisk),
             clock,
             random,
+            projects: Arc::new(NoProjects),
             durability: Durability::Strict,
             program: "annals".to_owned(),
             allow_network_fs: false,

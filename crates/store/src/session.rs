@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use annals_log::{Ack, Durability, Log, Promise, Ticket, Witness};
 use annals_model::canon::canonical;
+use annals_model::payload::ConversationAssigned;
 use annals_model::{Draft, KINDS, Payload, Seq, SessionId, Timestamp};
 
 use crate::error::{Error, Result};
@@ -112,6 +113,10 @@ impl SessionWriter {
         &self.dir
     }
 
+    pub(crate) fn disk(&self) -> &dyn annals_log::disk::Disk {
+        self.shared.disk()
+    }
+
     /// The position that the next event will take.
     #[must_use]
     pub fn next_seq(&self) -> Seq {
@@ -128,6 +133,12 @@ impl SessionWriter {
     /// As the store's [`Durability`] says; the acknowledgement names which. At `barrier`, events that others rely on (see
     /// [`Payload::is_barrier`]) are durable when this returns.
     pub fn append(&self, events: &[NewEvent]) -> Result<Ack> {
+        let ack = self.append_plainly(events)?;
+        self.after(events.iter().map(|event| event.payload.kind()), ack)
+    }
+
+    /// Appends events and does nothing that they might ask for besides.
+    pub(crate) fn append_plainly(&self, events: &[NewEvent]) -> Result<Ack> {
         let mut drafts = Vec::with_capacity(events.len());
         for event in events {
             let data = data_of(&event.payload)?;
@@ -140,8 +151,7 @@ impl SessionWriter {
         }
         let drafts: Vec<Draft<'_>> =
             drafts.iter().map(|(ts, turn, kind, data)| Draft { ts: *ts, turn: *turn, kind, data }).collect();
-        let ack = self.log.commit(&drafts).map_err(|e| self.error(e))?;
-        self.after(drafts.iter().map(|d| d.kind), ack)
+        self.log.commit(&drafts).map_err(|e| self.error(e))
     }
 
     /// Appends an event that came as text.
@@ -194,6 +204,8 @@ impl SessionWriter {
             seal |= kind == "turn_ended";
         }
         if seal {
+            // Mail that can't be taken in now waits.
+            let _ = self.take_in_mail();
             // The events are in the log whatever becomes of their seal; to call them rejected would have them appended twice. The next
             // seal covers these bytes too, and a writer that can't go on says so at the next append.
             let _ = self.log.seal();
@@ -236,14 +248,43 @@ impl SessionWriter {
     /// # Durability
     /// Everything is durable, at any level.
     pub fn close(self) -> Result<Witness> {
-        let Self { id, log, shared, .. } = self;
-        let witness = log.close().map_err(|e| Error::from_log(&id, e))?;
+        // Both can wait for the next writer.
+        let _ = self.take_in_mail();
+        let _ = self.record_number();
+        let (witness, id, shared) = self.seal_and_close()?;
         shared.indexer.tell(|index| {
             index::facts(&shared, index, &id)?;
             index::text(&shared, index, &id)?;
             Ok(index.unmark_live(&id)?)
         });
         Ok(witness)
+    }
+
+    /// Seals and closes the session and leaves the index to whoever closes many.
+    pub(crate) fn close_alone(self) -> Result<()> {
+        self.seal_and_close().map(drop)
+    }
+
+    fn seal_and_close(self) -> Result<(Witness, SessionId, Arc<Shared>)> {
+        let Self { id, log, shared, .. } = self;
+        let witness = log.close().map_err(|e| Error::from_log(&id, e))?;
+        Ok((witness, id, shared))
+    }
+
+    /// Records the session's number, unless its log names it already.
+    fn record_number(&self) -> Result<()> {
+        let (id, shared) = (&self.id, &self.shared);
+        let unrecorded = shared.indexer.ask(|index| {
+            index::facts(shared, index, id)?;
+            let number = index.number_of(id)?;
+            // A number that lives as long as this process is none to record.
+            Ok(number.filter(|(_, recorded)| !recorded && index.is_kept()))
+        })?;
+        if let Some((number, _)) = unrecorded {
+            let assigned = ConversationAssigned { id: number };
+            self.append_plainly(&[Payload::ConversationAssigned(assigned).into()])?;
+        }
+        Ok(())
     }
 
     fn error(&self, error: annals_log::Error) -> Error {

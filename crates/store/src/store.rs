@@ -59,6 +59,18 @@ impl Store {
         self.shared.disk()
     }
 
+    /// An id that no session has. A chat that may stay unused takes one and is made with its first message.
+    #[must_use]
+    pub fn new_id(&self) -> SessionId {
+        let options = &self.shared.options;
+        loop {
+            let id = SessionId::generate(options.clock.now(), options.random.four());
+            if self.disk().metadata(&self.session_dir(&id)).is_err() {
+                return id;
+            }
+        }
+    }
+
     fn writer(&self, id: SessionId, log: Log) -> SessionWriter {
         SessionWriter::new(id, log, self.shared.clone())
     }
@@ -76,7 +88,7 @@ impl Store {
 
     pub(crate) fn create_with(&self, new: NewSession, durability: Durability) -> Result<SessionWriter> {
         let now = self.shared.options.clock.now();
-        let id = new.id.unwrap_or_else(|| SessionId::generate(now, self.shared.options.random.four()));
+        let id = new.id.unwrap_or_else(|| self.new_id());
         self.shared.home.prepare(self.disk())?;
         let started = SessionStarted { format: FORMAT, ..new.started };
         let data =
@@ -92,7 +104,8 @@ impl Store {
     /// Opens a session for writing. What a crash left behind the last whole event is cut off and kept aside.
     ///
     /// # Errors
-    /// [`Error::SessionNotFound`], [`Error::SessionBusy`], [`Error::Corrupt`], [`Error::Newer`], [`Error::Log`].
+    /// [`Error::SessionNotFound`], [`Error::SessionBusy`], [`Error::Frozen`] for a snapshot, [`Error::Corrupt`], [`Error::Newer`],
+    /// [`Error::Log`].
     ///
     /// # Durability
     /// Everything that the opened session holds is durable when this returns.
@@ -105,6 +118,18 @@ impl Store {
         id: &SessionId,
         durability: Durability,
     ) -> Result<(SessionWriter, Opening)> {
+        if let Ok(SessionStarted { snapshot: Some(name), .. }) = self.first_line(id) {
+            return Err(Error::Frozen { id: id.clone(), name });
+        }
+        self.open_any(id, durability)
+    }
+
+    /// Opens a session, or a snapshot, for what is said about it.
+    pub(crate) fn open_even_frozen(&self, id: &SessionId) -> Result<(SessionWriter, Opening)> {
+        self.open_any(id, self.shared.options.durability)
+    }
+
+    fn open_any(&self, id: &SessionId, durability: Durability) -> Result<(SessionWriter, Opening)> {
         let dir = self.shared.home.session(id);
         self.mark_live(id);
         let opened = Log::open(self.disk(), &dir, self.shared.log_options(durability), None);
@@ -112,7 +137,10 @@ impl Store {
         self.shared.home.tighten()?;
         tighten(&dir)?;
         tighten(&dir.join(LOG_FILE))?;
-        Ok((self.writer(id.clone(), log), opening))
+        let writer = self.writer(id.clone(), log);
+        // Mail that can't be taken in now waits.
+        let _ = writer.take_in_mail();
+        Ok((writer, opening))
     }
 
     /// Tells the index that a log may grow from here on. The mark of one that could not be opened goes with the next list.

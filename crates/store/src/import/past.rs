@@ -124,7 +124,10 @@ impl Past {
                 self.trailing = Some((event.seq, Present::Rewind { to_seq: rewound.to_seq }));
             }
             // The log's own lines may stand between a rewind and its prompt, where a crash parted them.
-            Payload::Sealed(_) | Payload::Closed(_) | Payload::Repaired(_) => {}
+            Payload::Sealed(_)
+            | Payload::Closed(_)
+            | Payload::Repaired(_)
+            | Payload::ConversationAssigned(_) => {}
             payload => {
                 let rewind = self.trailing.take();
                 if let Some(source) = source_of(&payload) {

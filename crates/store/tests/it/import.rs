@@ -89,7 +89,7 @@ fn write(dir: &Path, name: &str, bytes: &[u8]) -> PathBuf {
 
 /// What an import made: its events without what the log wrote of its own.
 fn made(f: &Fixture, id: &str) -> Vec<Payload> {
-    let own = ["sealed", "closed", "repaired", "source_recorded", "session_started"];
+    let own = ["sealed", "closed", "repaired", "source_recorded", "session_started", "conversation_assigned"];
     let events = f.events(&id.parse().unwrap()).into_iter().map(|e| e.payload);
     events.filter(|p| !own.contains(&p.kind())).collect()
 }

@@ -6,6 +6,7 @@ mod crash;
 mod home;
 mod import;
 mod list;
+mod operations;
 mod resolve;
 mod session;
 mod support;

@@ -21,7 +21,15 @@ fn what_was_appended_is_read_back_and_goes_on_after_a_close() {
     drop(session); // as a killed process would
     assert_eq!(
         f.kinds(&id),
-        ["session_started", "user_message", "assistant_message", "sealed", "closed", "user_message"]
+        [
+            "session_started",
+            "user_message",
+            "assistant_message",
+            "conversation_assigned",
+            "sealed",
+            "closed",
+            "user_message"
+        ]
     );
     let replay = f.store.replay(&id).unwrap();
     assert_eq!(replay.state.meta.title.as_deref(), Some("hi"));
@@ -165,7 +173,7 @@ fn what_would_spoil_the_log_is_refused() {
     let id = session.id().clone();
     session.close().unwrap();
     assert!(f.store.verify(&id).unwrap().problems.is_empty());
-    assert_eq!(f.events(&id).len(), 5);
+    assert_eq!(f.events(&id).len(), 6);
 }
 
 #[test]

@@ -115,10 +115,10 @@ fn data_that_does_not_fit_is_told_with_its_place() {
     let offset = bytes[..at].iter().rposition(|b| *b == b'\n').unwrap() as u64 + 1;
     let problems = f.store.verify(&id).unwrap().problems;
     assert_eq!(problems.len(), 1);
-    assert_eq!((problems[0].kind, problems[0].line, problems[0].offset), ("unfit", 6, offset));
+    assert_eq!((problems[0].kind, problems[0].line, problems[0].offset), ("unfit", 7, offset));
     let replay = f.store.replay(&id).unwrap();
     assert_eq!((replay.unfit, replay.state.transcript.entries().len()), (1, 2));
-    assert_eq!(f.store.summary(&id).unwrap().events, 8);
+    assert_eq!(f.store.summary(&id).unwrap().events, 9);
 }
 
 struct Fixed;
