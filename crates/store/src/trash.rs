@@ -88,6 +88,9 @@ impl Store {
         let trash = self.shared.home.trash();
         self.disk().create_dirs(&trash).map_err(|e| Error::io("create", &trash, e))?;
         crate::home::tighten(&trash)?;
+        // Also one that was there: whoever made it may have died before its name was durable.
+        let root = self.shared.home.root();
+        self.disk().sync_dir(root).map_err(|e| Error::io("sync", root, e))?;
         self.move_dir(&from, &to)?;
         drop(held);
         self.forget(&trashed.session);

@@ -17,10 +17,10 @@ use crate::import::{branched, lines};
 use crate::support::options;
 
 /// How many power cuts are tried after each stop, besides a mere kill.
-const CUTS: u64 = 4;
+pub(crate) const CUTS: u64 = 4;
 
 /// Nothing of this name is on the real disk.
-const HOME: &str = "/no-such-place/of-annals/home";
+pub(crate) const HOME: &str = "/no-such-place/of-annals/home";
 
 struct Silent;
 
@@ -29,7 +29,7 @@ impl Progress for Silent {
     fn advanced(&mut self, _bytes: u64) {}
 }
 
-fn store(disk: &SimDisk, durability: Durability) -> Store {
+pub(crate) fn store(disk: &SimDisk, durability: Durability) -> Store {
     let mut options = options(Path::new(HOME));
     options.disk = Arc::new(disk.clone());
     options.indexing = annals::Indexing::InMemory;
@@ -42,12 +42,12 @@ fn import(disk: &SimDisk, source: &Path) -> Imported {
     store(disk, Durability::Strict).import(&found, &mut Silent)
 }
 
-fn stop_at(disk: &SimDisk, n: u64) {
+pub(crate) fn stop_at(disk: &SimDisk, n: u64) {
     disk.fail(FaultAt { call: None, n, fault: Fault::Stop });
 }
 
 /// What a kill, and what power cuts leave of a disk.
-fn aftermaths(disk: &SimDisk, seed: u64) -> Vec<SimDisk> {
+pub(crate) fn aftermaths(disk: &SimDisk, seed: u64) -> Vec<SimDisk> {
     let mut rng = Rng::new(seed);
     let mut all = vec![disk.kill()];
     all.extend((0..CUTS).map(|_| disk.crash(&mut rng)));

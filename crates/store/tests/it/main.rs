@@ -3,6 +3,7 @@
 
 mod blobs;
 mod crash;
+mod crash_operations;
 mod home;
 mod import;
 mod list;
