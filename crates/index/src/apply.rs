@@ -95,11 +95,11 @@ impl Write<'_> {
         Ok(())
     }
 
-    /// A session whose log says nothing yet, or nothing legible: it is counted, with the reason, and not shown.
+    /// A session whose log says nothing yet, or nothing legible: it is counted, with the reason, and not shown. Returns its number.
     ///
     /// # Errors
     /// [`Error::Sqlite`].
-    pub fn hide(&mut self, id: &SessionId, reason: &str, stamp: Stamp) -> Result<()> {
+    pub fn hide(&mut self, id: &SessionId, reason: &str, stamp: Stamp) -> Result<Number> {
         self.forget_content(id)?;
         let number = self.index.row_for(id, None)?;
         self.index
@@ -108,7 +108,7 @@ impl Write<'_> {
                 "UPDATE session SET hidden = ?2, len = ?3, mtime_ns = ?4, identity = ?5 WHERE number = ?1",
             )?
             .execute(params![number, reason, stamp.len, stamp.mtime_ns, stamp.identity.cast_signed()])?;
-        Ok(())
+        Ok(number)
     }
 
     /// Notes that a log's file looks different and has nothing new in it.

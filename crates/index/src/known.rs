@@ -72,6 +72,21 @@ impl Index {
         Ok(fold.map_or_else(Feed::from_the_start, |fold| Feed::new(known.cursor, fold)))
     }
 
+    /// The sessions that a file was imported into, with its size and time (milliseconds since the epoch) at the last import.
+    ///
+    /// # Errors
+    /// [`crate::Error::Sqlite`].
+    pub fn sessions_of_source(&self, path: &str) -> Result<Vec<(SessionId, u64, i64)>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT s.id, f.size, f.mtime_ms FROM source f JOIN session s ON s.number = f.number WHERE f.path = ?1 ORDER BY s.id",
+        )?;
+        let rows = statement.query_map([path], |row| {
+            Ok(SessionId::parse(&row.get::<_, String>(0)?).ok().zip(Some((row.get(1)?, row.get(2)?))))
+        })?;
+        let rows: std::result::Result<Vec<Option<(SessionId, (u64, i64))>>, _> = rows.collect();
+        Ok(rows?.into_iter().flatten().map(|(id, (size, mtime))| (id, size, mtime)).collect())
+    }
+
     /// The sizes and times at which the files of other agents were last imported, by path.
     ///
     /// # Errors

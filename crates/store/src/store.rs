@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::home::{Home, tighten};
 use crate::index::Indexer;
 use crate::inspect::{self, Verification};
+use crate::operations::Action;
 use crate::options::StoreOptions;
 use crate::reading::{EventReader, Replay};
 use crate::session::SessionWriter;
@@ -227,7 +228,12 @@ impl Store {
     /// The original and the repaired log are durable when this returns.
     pub fn repair(&self, id: &SessionId) -> Result<Salvage> {
         let options = self.shared.log_options(Durability::Strict);
-        annals_log::salvage(self.disk(), &self.shared.home.session(id), &options)
-            .map_err(|e| Error::from_log(id, e))
+        let salvaged = annals_log::salvage(self.disk(), &self.shared.home.session(id), &options)
+            .map_err(|e| Error::from_log(id, e))?;
+        let original = salvaged.original.display().to_string();
+        if let Err(error) = self.note_operation(Action::Repair { session: id.clone(), original }) {
+            self.shared.indexer.note(format!("the repair is not in the operations log: {error}"));
+        }
+        Ok(salvaged)
     }
 }

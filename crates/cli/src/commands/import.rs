@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use annals::import::{Imported, Progress};
+use annals::import::{Imported, Phase, Progress};
 use annals::interop::claude_code::{Environment, Found, discover};
 use indicatif::ProgressBar;
 use serde_json::json;
@@ -157,10 +157,19 @@ fn reasons(found: &Found) -> std::collections::BTreeMap<String, u64> {
     reasons
 }
 
-struct Bar(ProgressBar);
+pub(crate) struct Bar(pub(crate) ProgressBar);
 
 impl Progress for Bar {
+    fn phase(&mut self, phase: Phase) {
+        self.0.set_message(match phase {
+            Phase::Importing => "importing",
+            Phase::Listing => "reading",
+            Phase::Indexing => "indexing",
+        });
+    }
+
     fn started(&mut self, _files: u64, bytes: u64) {
+        self.0.set_position(0);
         self.0.set_length(bytes);
     }
 

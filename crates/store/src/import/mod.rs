@@ -11,6 +11,9 @@
 //! INVARIANT: what an event refers to is stored before the event; an import that was cut short goes on after the last event that reached
 //! the log, because the same bytes always give the same events.
 //!
+//! Files that the index knows as they are now are passed over without a look at their sessions; what was imported is taken into the index
+//! at the end, all of it together.
+//!
 //! INVARIANT: where an import goes on is read from the log while its lock is held. What is looked at before that only decides whether
 //! there is anything to do.
 
@@ -24,21 +27,37 @@ use annals_model::SessionId;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
+use crate::operations::Action;
 use crate::session::SessionWriter;
 use crate::store::{NewSession, Store};
 
 mod fit;
+mod indexed;
 mod past;
 mod run;
 
+use indexed::Plan;
 use past::{Past, Standing};
 use run::{Run, Stop};
 
 /// How many sessions one file may become by being rewritten again and again.
 const MAX_REWRITES: u32 = 100;
 
+/// A kind of long work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Files of other agents become sessions.
+    Importing,
+    /// What lists show is read from logs.
+    Listing,
+    /// What searches ask is made from logs.
+    Indexing,
+}
+
 /// Told how far an import, or the reading of logs into the index, is.
 pub trait Progress {
+    /// Another kind of work begins; what was told before is done.
+    fn phase(&mut self, _phase: Phase) {}
     /// Before the first file. What was told before is done.
     fn started(&mut self, files: u64, bytes: u64);
     /// This many more bytes are done.
@@ -63,6 +82,8 @@ pub struct Imported {
     pub imported: u64,
     /// Files in which nothing is new.
     pub unchanged: u64,
+    /// Files whose sessions are in the trash: they stay there.
+    pub trashed: u64,
     /// The sessions with new events.
     pub sessions: Vec<ImportedSession>,
     /// What was lost, by kind.
@@ -130,12 +151,20 @@ impl Store {
     /// Each session is durable before the next file is begun.
     pub fn import(&self, found: &Found, progress: &mut dyn Progress) -> Imported {
         let mut imported = Imported { found: found.files.len() as u64, ..Imported::default() };
-        progress.started(imported.found, found.files.iter().map(|f| f.size).sum());
-        for source in &found.files {
+        let Plan { todo, numbers } = self.plan(found, &mut imported);
+        progress.phase(Phase::Importing);
+        progress.started(todo.len() as u64, todo.iter().map(|f| f.size).sum());
+        let mut new = Vec::new();
+        for source in todo {
+            let is_new = !self.contains(&source.suggested);
             let mut meter = Meter { progress, left: source.size };
-            match self.import_file(source, &mut imported, &mut meter) {
+            let number = numbers.get(&source.suggested).copied();
+            match self.import_file(source, number, &mut imported, &mut meter) {
                 Ok(Some(session)) => {
                     imported.imported += 1;
+                    if is_new || session.id != source.suggested {
+                        new.push(session.id.clone());
+                    }
                     imported.sessions.push(session);
                 }
                 Ok(None) => imported.unchanged += 1,
@@ -143,17 +172,27 @@ impl Store {
             }
             meter.advance(u64::MAX);
         }
+        if imported.imported > 0 {
+            self.take_in(&imported, progress);
+            let grown = imported.imported - new.len() as u64;
+            let action = Action::Import { new, grown, from: found.root.display().to_string() };
+            if let Err(error) = self.note_operation(action) {
+                self.shared.indexer.note(format!("the import can't be undone: {error}"));
+            }
+        }
         imported
     }
 
     fn import_file(
         &self,
         source: &SourceFile,
+        number: Option<u64>,
         report: &mut Imported,
         meter: &mut Meter<'_>,
     ) -> Result<Option<ImportedSession>> {
         for id in candidates(source) {
-            match self.import_as(&id, source, report, meter)? {
+            let number = number.filter(|_| id == source.suggested);
+            match self.import_as(&id, source, number, report, meter)? {
                 Outcome::Imported(session) => return Ok(Some(session)),
                 Outcome::Unchanged => return Ok(None),
                 Outcome::Taken => {}
@@ -166,6 +205,7 @@ impl Store {
         &self,
         id: &SessionId,
         source: &SourceFile,
+        number: Option<u64>,
         report: &mut Imported,
         meter: &mut Meter<'_>,
     ) -> Result<Outcome> {
@@ -190,14 +230,16 @@ impl Store {
             Standing::Taken => Outcome::Taken,
             Standing::From(at, state) => {
                 let importer = Importer::resume(source, at, &state)?;
-                match Run::new(&writer, source, importer, past.unwrap_or_default()).go(report, meter) {
+                let number = number.filter(|_| created);
+                match Run::new(&writer, source, importer, past.unwrap_or_default()).go(number, report, meter)
+                {
                     Ok(session) => Outcome::Imported(session),
                     Err(Stop::Disagrees) => Outcome::Taken,
                     Err(Stop::Failed(error)) => return Err(error),
                 }
             }
         };
-        writer.close()?;
+        writer.close_alone()?;
         Ok(outcome)
     }
 

@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom};
 
 use annals_interop::claude_code::{FORMAT, Importer};
 use annals_interop::{Problem, Record, SourceFile};
-use annals_model::payload::{Chunk, Source, SourceRecorded};
+use annals_model::payload::{Chunk, ConversationAssigned, Source, SourceRecorded};
 use annals_model::{Payload, Seq};
 
 use super::fit::fit;
@@ -73,7 +73,13 @@ impl<'a> Run<'a> {
     }
 
     /// Imports what is new. The report is added to only when the import comes to its end.
-    pub(super) fn go(mut self, report: &mut Imported, meter: &mut Meter<'_>) -> Result<ImportedSession> {
+    /// `number` is the session's, when it is new and has one to record.
+    pub(super) fn go(
+        mut self,
+        number: Option<u64>,
+        report: &mut Imported,
+        meter: &mut Meter<'_>,
+    ) -> Result<ImportedSession> {
         meter.advance(self.kept_to);
         loop {
             self.importer.set_next_seq(self.next_seq());
@@ -87,7 +93,7 @@ impl<'a> Run<'a> {
             return Err(Stop::Disagrees);
         }
         self.write(meter)?;
-        self.record()?;
+        self.record(number)?;
         let unfinished = self.importer.unfinished().cloned();
         self.problems.into_iter().chain(unfinished).for_each(|problem| report.problem(problem));
         let losses: &BTreeMap<&str, u64> = self.importer.losses();
@@ -170,7 +176,7 @@ impl<'a> Run<'a> {
     }
 
     /// Ends the import.
-    fn record(&mut self) -> Result<()> {
+    fn record(&mut self, number: Option<u64>) -> Result<()> {
         let end = self.importer.cursor();
         let (head, tail) = hashes(&self.source.path, end)?;
         let before = self.past.recorded.take().unwrap_or_default();
@@ -187,7 +193,9 @@ impl<'a> Run<'a> {
             malformed: before.malformed + self.malformed,
             state: self.importer.state(),
         };
-        self.writer.append(&[Payload::from(recorded).into()])?;
+        let assigned = number.map(|id| Payload::ConversationAssigned(ConversationAssigned { id }).into());
+        let events: Vec<NewEvent> = assigned.into_iter().chain([Payload::from(recorded).into()]).collect();
+        self.writer.append(&events)?;
         Ok(())
     }
 }

@@ -25,7 +25,7 @@ mod catch_up;
 mod sweep;
 
 pub(crate) use catch_up::{facts, text};
-pub(crate) use sweep::{Reach, sweep};
+pub(crate) use sweep::{Reach, read_text, sweep};
 
 /// Where the index is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -59,10 +59,6 @@ pub(crate) struct Indexer {
 impl Indexer {
     pub(crate) fn new(indexing: Indexing, home: &std::path::Path) -> Self {
         Self { indexing, path: home.join(INDEX_FILE), slot: Mutex::default(), notices: Mutex::default() }
-    }
-
-    pub(crate) fn path(&self) -> &std::path::Path {
-        &self.path
     }
 
     /// Asks the index. A broken one is put aside and the question asked again of a new one, so `ask` begins with bringing it up to date.

@@ -10,7 +10,7 @@ use annals_model::SessionId;
 
 use super::catch_up::{self, Read};
 use crate::error::{Error, Result};
-use crate::import::Progress;
+use crate::import::{Phase, Progress};
 use crate::list;
 use crate::shared::Shared;
 
@@ -148,6 +148,7 @@ pub(crate) fn threads() -> usize {
 /// Reads logs with all processors and writes what they give.
 fn read_all(shared: &Shared, index: &mut Index, jobs: Vec<Job>, progress: &mut dyn Progress) -> Result<()> {
     let todo = |job: &Job| job.stamp.len.saturating_sub(job.feed.cursor().read_to);
+    progress.phase(Phase::Listing);
     progress.started(jobs.len() as u64, jobs.iter().map(todo).sum());
     let mut again = Vec::new();
     let mut done = |index: &mut Index, batch: &mut Vec<(Job0, Read)>| -> Result<()> {
@@ -234,6 +235,7 @@ pub(crate) fn read_text(shared: &Shared, index: &mut Index, progress: &mut dyn P
     if unread.is_empty() {
         return Ok(());
     }
+    progress.phase(Phase::Indexing);
     progress.started(unread.len() as u64, unread.iter().map(|(_, bytes)| bytes).sum());
     let mut jobs = Vec::with_capacity(unread.len());
     for (id, _) in unread {

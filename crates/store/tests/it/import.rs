@@ -21,7 +21,9 @@ struct Told {
 
 impl Progress for Told {
     fn started(&mut self, _files: u64, bytes: u64) {
-        self.total = bytes;
+        // What was begun before is done.
+        assert_eq!(self.done, self.total);
+        (self.done, self.total) = (0, bytes);
     }
     fn advanced(&mut self, bytes: u64) {
         self.done += bytes;
