@@ -17,10 +17,10 @@ pub(crate) struct Args {
 
 const AFTER_HELP: &str = "\
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 a limit was reached, 4 busy, 5 corrupt.
-A SESSION is an id, a unique beginning or end of one (4 characters or more), or `latest`.";
+A SESSION is an id, a unique beginning or end of one (4 characters or more), `#` and a number, a snapshot's name, or `latest`.";
 
 /// Options that every command takes.
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct Global {
     /// Where sessions are kept [env: ANNALS_HOME] [default: the platform's data directory]
     #[arg(long, global = true, value_name = "DIR")]
@@ -65,6 +65,40 @@ pub(crate) enum Command {
     /// Each line is {"kind":…,"data":…} with an optional "turn"; the answer {"seq":N} comes once the event is as durable as asked. A line that can't
     /// be taken is answered with an error object and leaves nothing behind. Blank lines are passed over.
     Record(RecordArgs),
+    /// Make a session that begins as another one did
+    ///
+    /// Everything up to the cut is taken over; from there on the two go their own ways.
+    Fork(ForkArgs),
+    /// Save a session under a name: a frozen copy
+    Save(SaveArgs),
+    /// Give a session another title
+    Rename(RenameArgs),
+    /// Add and remove tags, or show them
+    Tag(TagArgs),
+    /// Move a session to another directory: it is listed and continued there
+    Mv(MvArgs),
+    /// Put sessions into the trash
+    Rm(RmArgs),
+    /// Show, restore or empty the trash
+    Trash(TrashArgs),
+    /// Show what was done to sessions, newest first
+    Log(LogArgs),
+    /// Take back what was done last, or an operation by its number
+    Undo(UndoArgs),
+    /// Show what was spent: sessions, messages, tokens and cost
+    Stats(StatsArgs),
+    /// Show what sessions take on disk
+    Du(DuArgs),
+    /// Explain why a session, a file or a directory is listed or not
+    Why(WhyArgs),
+    /// Tell where sessions went whose directory was moved
+    Relink(RelinkArgs),
+    /// Make the index anew from the sessions
+    Reindex(ReindexArgs),
+    /// Look for what is wrong, and say what to do
+    Doctor(DoctorArgs),
+    /// Show the configuration, each value with its source
+    Config(ConfigArgs),
     /// Check sessions: every line, link, seal and blob
     Verify(VerifyArgs),
     /// Salvage a damaged session; the original is kept
@@ -93,11 +127,228 @@ pub(crate) enum Agent {
     ClaudeCode,
 }
 
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Default, ClapArgs)]
 pub(crate) struct ListArgs {
     /// Show at most this many; 0 shows all
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 0)]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
+    pub(crate) limit: u64,
+    /// Pass over this many of the newest: the next page
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) skip: u64,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+    /// Only those with this text in the title
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) title: Option<String>,
+    /// Only snapshots
+    #[arg(long, conflicts_with = "no_snapshots")]
+    pub(crate) snapshots: bool,
+    /// No snapshots
+    #[arg(long)]
+    pub(crate) no_snapshots: bool,
+}
+
+/// Which sessions are meant.
+#[derive(Debug, Clone, Default, ClapArgs)]
+pub(crate) struct FilterArgs {
+    /// Only those of the current directory and its project
+    #[arg(long, conflicts_with_all = ["workspace", "project"])]
+    pub(crate) here: bool,
+    /// Only those of this directory, or below it
+    #[arg(long, short = 'w', value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// Only those of this project
+    #[arg(long, value_name = "PROJECT")]
+    pub(crate) project: Option<String>,
+    /// Only those of this agent, or imported from it
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
+    /// Only those with this model, or one whose name begins so
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Only those started by this: worker, background, record, …
+    #[arg(long, value_name = "ORIGIN")]
+    pub(crate) origin: Option<String>,
+    /// Only those with this tag; may be given again
+    #[arg(long = "tag", value_name = "TAG")]
+    pub(crate) tags: Vec<String>,
+    /// Only what came at or after: 2026-11-30, 2026-11-30T21:00:00Z, today, yesterday, 90min, 3d, 2w
+    #[arg(long, value_name = "TIME", value_parser = crate::when::parse)]
+    pub(crate) since: Option<annals::model::Timestamp>,
+    /// Only what came before
+    #[arg(long, value_name = "TIME", value_parser = crate::when::parse)]
+    pub(crate) until: Option<annals::model::Timestamp>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ForkArgs {
+    /// The session
+    pub(crate) session: String,
+    /// The last event to take over; `annals show SESSION --events` numbers them
+    #[arg(long, value_name = "SEQ", conflicts_with = "turn")]
+    pub(crate) at: Option<u64>,
+    /// How many turns to take over; 0 takes all
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) turn: Option<i64>,
+    /// Its title [default: the session's]
+    #[arg(long, value_name = "TITLE")]
+    pub(crate) name: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SaveArgs {
+    /// The session
+    pub(crate) session: String,
+    /// The name
+    pub(crate) name: String,
+    /// Replace a snapshot that has the name; it goes to the trash
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RenameArgs {
+    /// The session
+    pub(crate) session: String,
+    /// The title
+    #[arg(required = true, num_args = 1..)]
+    pub(crate) title: Vec<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TagArgs {
+    /// The session
+    pub(crate) session: String,
+    /// Tags to add
+    pub(crate) add: Vec<String>,
+    /// A tag to remove; may be given again
+    #[arg(long, short, value_name = "TAG")]
+    pub(crate) remove: Vec<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct MvArgs {
+    /// The session
+    pub(crate) session: String,
+    /// The directory
+    pub(crate) dir: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RmArgs {
+    /// The sessions
+    #[arg(required = true)]
+    pub(crate) sessions: Vec<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TrashArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<TrashCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TrashCommand {
+    /// Show what is in it, newest first
+    List,
+    /// Bring sessions back
+    Restore {
+        /// Their ids, or unique beginnings or ends of them
+        #[arg(required = true)]
+        sessions: Vec<String>,
+    },
+    /// Delete what is in it for good
+    ///
+    /// Without --yes only what would be deleted is told.
+    Empty {
+        /// Only what was put there before: 30d, 2w, a date
+        #[arg(long, value_name = "TIME", value_parser = crate::when::parse)]
+        older_than: Option<annals::model::Timestamp>,
+        /// Do it, instead of telling what would be done
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct LogArgs {
+    /// Show at most this many; 0 shows all
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
     pub(crate) limit: usize,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct UndoArgs {
+    /// The operation's number; `annals log` shows them [default: the last one that can be taken back]
+    pub(crate) operation: Option<u64>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct StatsArgs {
+    /// What to add up together
+    #[arg(long, value_name = "WHAT", default_value = "day")]
+    pub(crate) by: StatsBy,
+    /// Show at most this many lines; 0 shows all
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 30)]
+    pub(crate) limit: usize,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StatsBy {
+    Day,
+    Model,
+    Workspace,
+    Agent,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DuArgs {
+    /// The session [default: all, the largest first]
+    pub(crate) session: Option<String>,
+    /// Show at most this many; 0 shows all
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+    pub(crate) limit: usize,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct WhyArgs {
+    /// A session, a file of another agent, or a directory
+    pub(crate) what: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RelinkArgs {
+    /// Where the directory was
+    pub(crate) old: PathBuf,
+    /// Where it is
+    pub(crate) new: PathBuf,
+    /// Only tell what would be done
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ReindexArgs {
+    /// Leave what searches ask to the first search
+    #[arg(long)]
+    pub(crate) no_text: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DoctorArgs {}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ConfigArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<ConfigCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Show each value with its source
+    Show,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -145,8 +396,9 @@ pub(crate) struct RecordArgs {
     #[arg(long)]
     pub(crate) new: bool,
     /// When events are acknowledged: strict (survives a power cut), barrier (at the points that matter) or os (survives the process)
-    #[arg(long, value_name = "LEVEL", default_value = "strict")]
-    pub(crate) durability: annals::log::Durability,
+    /// [default: the configuration's, else strict]
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) durability: Option<annals::log::Durability>,
     /// The directory that the conversation belongs to [default: the current one]
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,

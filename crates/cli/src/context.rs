@@ -1,5 +1,6 @@
 //! What a command works with: the environment, the terminal, the store.
 
+use std::cell::OnceCell;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,12 +12,14 @@ use etcetera::BaseStrategy;
 
 use crate::args::{Global, When};
 use crate::error::{Failure, Result};
+use crate::project::GitProjects;
+use crate::settings::Settings;
 
 pub(crate) struct Context {
     pub(crate) json: bool,
     pub(crate) quiet: bool,
-    pub(crate) allow_network_fs: bool,
-    data_dir: Option<PathBuf>,
+    global: Global,
+    settings: OnceCell<Settings>,
 }
 
 /// The system's clock.
@@ -52,34 +55,48 @@ impl Context {
             // NO_COLOR, CLICOLOR_FORCE, TERM=dumb and pipes are looked at by the stream itself.
             When::Auto => {}
         }
-        Self {
-            json: global.json,
-            quiet: global.quiet,
-            data_dir: global.data_dir.clone(),
-            allow_network_fs: global.allow_network_fs,
-        }
+        Self { json: global.json, quiet: global.quiet, global: global.clone(), settings: OnceCell::new() }
     }
 
-    /// The data directory: `--data-dir`, else `ANNALS_HOME`, else the platform's.
+    /// The configuration, read when it is first asked.
+    pub(crate) fn settings(&self) -> Result<&Settings> {
+        if let Some(settings) = self.settings.get() {
+            return Ok(settings);
+        }
+        let settings = Settings::load(&self.global)?;
+        for warning in &settings.warnings {
+            self.note(&format!("warning: {}", crate::output::plain(warning)));
+        }
+        Ok(self.settings.get_or_init(|| settings))
+    }
+
+    /// The data directory: `--data-dir`, else `ANNALS_HOME`, else the configuration's, else the platform's.
     pub(crate) fn home(&self) -> Result<PathBuf> {
-        let variable = || std::env::var_os("ANNALS_HOME").filter(|d| !d.is_empty()).map(PathBuf::from);
-        if let Some(dir) = self.data_dir.clone().or_else(variable) {
-            return std::path::absolute(&dir).map_err(|e| Failure::io("find", &dir, e));
+        if let Some(dir) = &self.settings()?.data_dir.value {
+            return std::path::absolute(dir).map_err(|e| Failure::io("find", dir, e));
         }
         let base = etcetera::choose_base_strategy().map_err(|_| Failure::NoHome)?;
         Ok(base.data_dir().join("annals"))
     }
 
     pub(crate) fn store(&self, program: &str) -> Result<Store> {
-        self.store_with(program, annals::log::Durability::Strict)
+        self.store_with(program, self.settings()?.durability.value)
     }
 
     pub(crate) fn store_with(&self, program: &str, durability: annals::log::Durability) -> Result<Store> {
         let mut options = StoreOptions::new(self.home()?, Arc::new(SystemClock), Arc::new(SystemRandom));
         options.program = format!("annals {program}");
+        options.projects = Arc::new(GitProjects);
         options.durability = durability;
-        options.allow_network_fs = self.allow_network_fs;
+        options.allow_network_fs = self.settings()?.allow_network_fs.value;
         Ok(Store::open(options)?)
+    }
+
+    /// Says what was not as it should be with the index.
+    pub(crate) fn notices(&self, store: &Store) {
+        for notice in store.notices() {
+            self.note(&format!("note: {}", crate::output::plain(&notice)));
+        }
     }
 
     /// Whether people look at stdout.

@@ -65,12 +65,19 @@ impl Failure {
         Self::Io { action, path: path.to_owned(), source }
     }
 
+    pub(crate) fn config(message: String) -> Self {
+        let hint = "`annals config show` tells where each value comes from; ANNALS_CONFIG names another file"
+            .to_owned();
+        Self::Other { kind: "Config", message, hint }
+    }
+
     fn code(&self) -> u8 {
         match self {
-            Self::Usage(..) => USAGE,
+            Self::Usage(..) | Self::Other { kind: "Config", .. } => USAGE,
             Self::Store(error) => match error.kind() {
                 "InvalidId" | "Ambiguous" => USAGE,
-                "SessionBusy" => BUSY,
+                "NotRewindPoint" | "NoSuchEvent" | "InvalidName" | "InvalidTag" | "EmptyTitle" => USAGE,
+                "SessionBusy" | "SessionOpen" | "OperationsBusy" => BUSY,
                 "Corrupt" => CORRUPT,
                 "TooLong" => LIMIT,
                 _ => FAILED,
@@ -148,7 +155,7 @@ fn hint(error: &annals::Error) -> String {
     match error {
         E::InvalidId(_) => "`annals list` shows the ids".to_owned(),
         E::SessionNotFound { query, .. } if query.starts_with('#') => {
-            "conversation numbers come with the index; use the id".to_owned()
+            "`annals list --json` shows the numbers".to_owned()
         }
         E::SessionNotFound { similar, .. } if !similar.is_empty() => {
             format!("did you mean {}?", names(similar))
@@ -158,6 +165,25 @@ fn hint(error: &annals::Error) -> String {
         E::SessionExists { id } => format!("`annals show {id}` shows it"),
         E::SessionBusy { id, .. } => {
             format!("read it with `annals show {id} --follow`, or wait until the other process is done")
+        }
+        E::SessionOpen { .. } => "close it there first, or wait until the other process is done".to_owned(),
+        E::Frozen { name, .. } => format!("`annals fork {name}` makes a session that goes on from it"),
+        E::SnapshotNameTaken { .. } => "choose another name, or replace it with --force".to_owned(),
+        E::InvalidName { .. } => "try something like before-refactor".to_owned(),
+        E::NothingToSave { id } => format!("`annals show {id} --events` shows what is in it"),
+        E::NoSuchEvent { id, last, .. } => {
+            format!("give a number from 0 to {last}; `annals show {id} --events` shows them")
+        }
+        E::NotRewindPoint { id, .. } => format!("give 0 or more turns; `annals show {id}` shows them"),
+        E::CantRewindConversation { boundary, .. } => format!("give an event from {boundary} on"),
+        E::EmptyTitle => "the old title stays; give at least one word".to_owned(),
+        E::InvalidTag { .. } => "a tag has up to 64 characters, no blanks and no commas".to_owned(),
+        E::NotInTrash { .. } => "`annals trash` shows what is there".to_owned(),
+        E::NothingToUndo | E::NoSuchOperation { .. } => "`annals log` shows what was done".to_owned(),
+        E::CantUndo { .. } => "`annals log` shows what was done, and in which order".to_owned(),
+        E::Index(_) => "`annals reindex` makes the index anew; no session is lost with it".to_owned(),
+        E::Operations { source: annals::log::Error::Busy { .. } } => {
+            "another annals is at work; try again when it is done".to_owned()
         }
         E::Corrupt { id, .. } => format!(
             "`annals show {id}` reads around the damage; `annals repair {id}` tells what can be saved"

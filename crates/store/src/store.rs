@@ -79,11 +79,17 @@ impl Store {
     /// Begins a session.
     ///
     /// # Errors
-    /// [`Error::SessionExists`], [`Error::SessionBusy`], [`Error::Log`], [`Error::Io`].
+    /// [`Error::SessionExists`], [`Error::SnapshotNameTaken`] when a snapshot has the id for its name, [`Error::SessionBusy`],
+    /// [`Error::Log`], [`Error::Io`].
     ///
     /// # Durability
     /// The session is durable when this returns, at any level.
     pub fn create(&self, new: NewSession) -> Result<SessionWriter> {
+        if let Some(id) = &new.id
+            && let Ok(Some(snapshot)) = self.snapshot_named(id.as_str())
+        {
+            return Err(Error::SnapshotNameTaken { name: id.to_string(), session: snapshot.id });
+        }
         self.create_with(new, self.shared.options.durability)
     }
 

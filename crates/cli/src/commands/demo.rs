@@ -84,7 +84,7 @@ pub(crate) fn run(context: &Context) -> Result<ExitCode> {
         writeln!(std::io::stdout().lock(), "{}", output::json_line(&answer)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    super::list::run(context, &crate::args::ListArgs { limit: 5 })?;
+    super::list::run(context, &crate::args::ListArgs { limit: 5, ..Default::default() })?;
     last_words(&store, &id)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -146,7 +146,7 @@ fn record_until_the_call(context: &Context) -> Result<(Child, SessionId, u64)> {
     let trouble = |e: std::io::Error| failed(format!("the recorder can't be run: {e}"));
     let program = std::env::current_exe().map_err(trouble)?;
     let mut command = Command::new(program);
-    if context.allow_network_fs {
+    if context.settings()?.allow_network_fs.value {
         command.arg("--allow-network-fs");
     }
     let mut child = command

@@ -39,7 +39,7 @@ pub(crate) fn run(context: &Context, args: &ImportArgs) -> Result<ExitCode> {
         other => other.map_err(annals::Error::from)?,
     };
     let store = context.store("import")?;
-    let mut bar = Bar(output::bytes_bar(context, "importing"));
+    let mut bar = Bar(output::bytes_bar(context, "{msg}"));
     let imported = store.import(&found, &mut bar);
     bar.0.finish_and_clear();
     let code = if imported.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) };
@@ -77,6 +77,7 @@ fn write_json(imported: &Imported) -> Result<()> {
         "found": imported.found,
         "imported": imported.imported,
         "unchanged": imported.unchanged,
+        "trashed": imported.trashed,
         "sessions": imported.sessions,
         "losses": losses,
         "problems": problems,
@@ -125,6 +126,10 @@ fn write_text(context: &Context, found: &Found, imported: Imported) -> Result<()
             output::count(untold, "record"),
             Imported::MAX_PROBLEMS
         ));
+    }
+    if imported.trashed > 0 {
+        let files = output::count(imported.trashed, "file");
+        context.note(&format!("Skipped {files}: their sessions are in the trash (`annals trash`)."));
     }
     for (reason, count) in reasons(found) {
         context.note(&format!("Skipped {}: {}.", output::count(count, "file"), output::plain(&reason)));

@@ -4,17 +4,22 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use annals::model::Clock;
-use annals::{Hidden, ListQuery, Listing};
+use annals::{Filter, Hidden, ListQuery, Listing, Summary};
 use serde_json::json;
 
 use crate::args::ListArgs;
 use crate::context::{Context, SystemClock};
 use crate::error::Result;
 use crate::output::{self, Table};
+use crate::scope;
 
 pub(crate) fn run(context: &Context, args: &ListArgs) -> Result<ExitCode> {
-    let query = ListQuery { limit: args.limit as u64, ..ListQuery::default() };
-    let listing = context.store("list")?.list_of(&query)?;
+    let snapshots = if args.snapshots { Some(true) } else { args.no_snapshots.then_some(false) };
+    let filter = Filter { title: args.title.clone(), snapshots, ..scope::filter(&args.filter)? };
+    let is_filtered = !filter.is_empty();
+    let store = context.store("list")?;
+    let listing = store.list_of(&ListQuery { filter, skip: args.skip, limit: args.limit })?;
+    context.notices(&store);
     if context.json {
         let answer = json!({
             "schema_version": 1,
@@ -26,7 +31,9 @@ pub(crate) fn run(context: &Context, args: &ListArgs) -> Result<ExitCode> {
         writeln!(std::io::stdout().lock(), "{}", output::json_line(&answer)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    if listing.sessions.is_empty() {
+    if listing.sessions.is_empty() && (is_filtered || listing.total > 0) {
+        context.note("No session is like that.");
+    } else if listing.sessions.is_empty() {
         context.note("No sessions. `annals import` brings in those of Claude Code; `annals demo` makes one.");
     } else {
         write(context, &listing)?;
@@ -41,8 +48,8 @@ fn write(context: &Context, listing: &Listing) -> Result<()> {
     for session in &listing.sessions {
         table.row(&[
             session.id.to_string(),
-            session.title.clone().unwrap_or_else(|| "(untitled)".to_owned()),
-            session.status.to_owned(),
+            title(session),
+            if session.snapshot.is_some() { "snapshot" } else { session.status }.to_owned(),
             session.events.to_string(),
             session.updated.map(|t| output::ago(t, now)).unwrap_or_default(),
         ]);
@@ -50,6 +57,15 @@ fn write(context: &Context, listing: &Listing) -> Result<()> {
     let mut text = Vec::new();
     table.write(&mut text, output::width(context))?;
     output::page(context, &String::from_utf8_lossy(&text), true)
+}
+
+/// A session's title; a snapshot's name before it.
+fn title(session: &Summary) -> String {
+    let title = session.title.as_deref().unwrap_or("(untitled)");
+    match &session.snapshot {
+        Some(name) => format!("[{name}] {title}"),
+        None => title.to_owned(),
+    }
 }
 
 /// Says what a list leaves out: no silent filter.
@@ -62,7 +78,8 @@ pub(crate) fn say_hidden(context: &Context, hidden: &[Hidden]) {
         .map(|h| match h.reason.as_str() {
             "unfinished" => format!("{} never begun (its creation was cut short)", h.count),
             "damaged" => format!("{} damaged from the first event on", h.count),
-            "limit" => format!("{} more", h.count),
+            "limit" => format!("{} more (-n, --skip)", h.count),
+            "filtered" => format!("{} that are not like that", h.count),
             other => format!("{} {other}", h.count),
         })
         .collect();

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
 use std::time::Duration;
 
+use annals::Projects;
 use annals::model::SessionId;
 use annals::model::line::MAX_LINE_BYTES;
 use annals::model::payload::SessionStarted;
@@ -18,6 +19,7 @@ use crate::args::RecordArgs;
 use crate::context::Context;
 use crate::error::{FAILED, Failure, Result, object_line};
 use crate::output;
+use crate::project::GitProjects;
 
 mod lines;
 
@@ -27,7 +29,8 @@ use lines::{Line, Lines};
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
 
 pub(crate) fn run(context: &Context, args: &RecordArgs) -> Result<ExitCode> {
-    let store = context.store_with("record", args.durability)?;
+    let store =
+        context.store_with("record", args.durability.unwrap_or(context.settings()?.durability.value))?;
     let (session, is_new) = open(context, &store, args)?;
     // Answers leave at each flush, together: a batch of small writes costs more than its sync.
     let mut out = BufWriter::with_capacity(64 * 1024, std::io::stdout().lock());
@@ -112,6 +115,7 @@ fn new_session(id: Option<SessionId>, args: &RecordArgs) -> Result<NewSession> {
         None => std::env::current_dir().and_then(std::fs::canonicalize).ok(),
     };
     let started = SessionStarted {
+        project: workspace.as_ref().and_then(|dir| GitProjects.of(&dir.display().to_string())),
         workspace: workspace.map(|dir| dir.display().to_string()),
         origin: Some("record".to_owned()),
         title: args.title.clone(),

@@ -90,7 +90,15 @@ fn record_answers_each_line_and_new_tells_its_id_first() {
         .collect();
     assert_eq!(
         kinds,
-        ["session_started", "user_message", "assistant_message", "tool_call", "sealed", "closed"]
+        [
+            "session_started",
+            "user_message",
+            "assistant_message",
+            "tool_call",
+            "conversation_assigned",
+            "sealed",
+            "closed"
+        ]
     );
 }
 

@@ -67,7 +67,7 @@ fn the_document_has_the_fields_that_scripts_rely_on() {
     );
     assert_eq!((&first["id"], &second["id"]), (&json!("first"), &json!("second")), "newest first");
     assert_eq!(first["title"], "Fix the parser");
-    assert_eq!((&first["messages"], &first["events"]), (&json!(2), &json!(5)));
+    assert_eq!((&first["messages"], &first["events"]), (&json!(2), &json!(6)));
     assert_eq!((&first["conversation_id"], &first["source"]), (&json!(1), &Value::Null));
     assert_eq!(first["workspace"], json!(home.beside().canonicalize().unwrap()));
     assert_eq!((&first["status"], &second["status"]), (&json!("idle"), &json!("interrupted")));

@@ -9,6 +9,7 @@ mod demo;
 mod follow;
 mod home;
 mod import;
+mod life;
 mod list;
 mod live;
 mod record;

@@ -125,7 +125,10 @@ fn a_rejected_line_is_answered_in_its_place_and_leaves_nothing() {
         assert_eq!(error["kind"], "InvalidEvent", "{}", String::from_utf8_lossy(line));
     }
     let kinds: Vec<Value> = home.events("chat").iter().map(|e| e["kind"].clone()).collect();
-    assert_eq!(kinds, ["session_started", "user_message", "user_message", "sealed", "closed"]);
+    assert_eq!(
+        kinds,
+        ["session_started", "user_message", "user_message", "conversation_assigned", "sealed", "closed"]
+    );
 }
 
 #[test]
