@@ -65,6 +65,11 @@ pub(crate) enum Command {
     /// Each line is {"kind":…,"data":…} with an optional "turn"; the answer {"seq":N} comes once the event is as durable as asked. A line that can't
     /// be taken is answered with an error object and leaves nothing behind. Blank lines are passed over.
     Record(RecordArgs),
+    /// Find what was said, or done, in all sessions or in one
+    ///
+    /// Words and "quoted phrases" of any case; `word*` finds what begins so. Across sessions the best messages come first; in one session
+    /// (-s) those with most of the words, in their order. With --tools, --exact or --regex everything in the logs is looked at, newest first.
+    Search(SearchArgs),
     /// Make a session that begins as another one did
     ///
     /// Everything up to the cut is taken over; from there on the two go their own ways.
@@ -178,6 +183,44 @@ pub(crate) struct FilterArgs {
     /// Only what came before
     #[arg(long, value_name = "TIME", value_parser = crate::when::parse)]
     pub(crate) until: Option<annals::model::Timestamp>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SearchArgs {
+    /// What to find
+    #[arg(required = true, num_args = 1..)]
+    pub(crate) query: Vec<String>,
+    /// Only in this session
+    #[arg(long, short, value_name = "SESSION")]
+    pub(crate) session: Option<String>,
+    /// Thinking, tool calls, their results and summaries too
+    #[arg(long)]
+    pub(crate) tools: bool,
+    /// Exactly this text
+    #[arg(long, short = 'x', conflicts_with = "regex")]
+    pub(crate) exact: bool,
+    /// A regular expression
+    #[arg(long, short = 'e')]
+    pub(crate) regex: bool,
+    /// Only what these said or did; may be given again
+    #[arg(long = "role", value_name = "ROLE")]
+    pub(crate) roles: Vec<RoleName>,
+    /// Show at most this many; 0 shows all
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 12)]
+    pub(crate) limit: u64,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum RoleName {
+    User,
+    Agent,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Summary,
 }
 
 #[derive(Debug, ClapArgs)]

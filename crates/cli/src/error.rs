@@ -76,7 +76,8 @@ impl Failure {
             Self::Usage(..) | Self::Other { kind: "Config", .. } => USAGE,
             Self::Store(error) => match error.kind() {
                 "InvalidId" | "Ambiguous" => USAGE,
-                "NotRewindPoint" | "NoSuchEvent" | "InvalidName" | "InvalidTag" | "EmptyTitle" => USAGE,
+                "NotRewindPoint" | "NoSuchEvent" | "InvalidName" | "InvalidTag" | "EmptyTitle"
+                | "InvalidQuery" => USAGE,
                 "SessionBusy" | "SessionOpen" | "OperationsBusy" => BUSY,
                 "Corrupt" => CORRUPT,
                 "TooLong" => LIMIT,
@@ -178,6 +179,7 @@ fn hint(error: &annals::Error) -> String {
         E::CantRewindConversation { boundary, .. } => format!("give an event from {boundary} on"),
         E::EmptyTitle => "the old title stays; give at least one word".to_owned(),
         E::InvalidTag { .. } => "a tag has up to 64 characters, no blanks and no commas".to_owned(),
+        E::InvalidQuery { .. } => "`annals search --help` tells how queries are written".to_owned(),
         E::NotInTrash { .. } => "`annals trash` shows what is there".to_owned(),
         E::NothingToUndo | E::NoSuchOperation { .. } => "`annals log` shows what was done".to_owned(),
         E::CantUndo { .. } => "`annals log` shows what was done, and in which order".to_owned(),

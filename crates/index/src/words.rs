@@ -47,7 +47,7 @@ pub struct WordHits {
 }
 
 impl Index {
-    /// The `limit` messages that match an FTS5 expression best, the newer of equals first. See
+    /// The `limit` messages that match an FTS5 expression best, the newer of equals first. The filter's times are asked of the messages. See
     /// [`annals_search::words::fts_expression`].
     ///
     /// # Errors
@@ -59,7 +59,14 @@ impl Index {
         role: Option<Role>,
         limit: u64,
     ) -> Result<WordHits> {
-        let (mut conditions, filter_values) = filter.conditions();
+        let of_sessions = Filter { since: None, until: None, ..filter.clone() };
+        let (mut conditions, mut filter_values) = of_sessions.conditions();
+        for (time, condition) in [(filter.since, "m.ts >= ?"), (filter.until, "m.ts < ?")] {
+            if let Some(time) = time {
+                conditions.push(condition.to_owned());
+                filter_values.push(Value::from(time.as_millis()));
+            }
+        }
         let is_filtered = !conditions.is_empty() || role.is_some();
         conditions.insert(0, "word MATCH ?".to_owned());
         let mut values = vec![Value::from(expression.to_owned())];

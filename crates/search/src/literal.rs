@@ -56,6 +56,20 @@ impl Terms {
         self.finders.is_empty()
     }
 
+    /// Whether each term occurs in one of the texts.
+    #[must_use]
+    pub fn are_all_in<'t>(&self, texts: impl Iterator<Item = &'t str>) -> bool {
+        let mut missing: Vec<&Finder<'_>> = self.finders.iter().collect();
+        for text in texts {
+            if missing.is_empty() {
+                break;
+            }
+            let folded = fold(text);
+            missing.retain(|finder| finder.find(folded.as_bytes()).is_none());
+        }
+        missing.is_empty()
+    }
+
     /// Where the terms occur in `text`; of each term at most [`MAX_RANGES`] places.
     #[must_use]
     pub fn hits(&self, text: &str) -> Hits {

@@ -109,6 +109,12 @@ pub enum Error {
         /// The event from which on everything is logged.
         boundary: Seq,
     },
+    /// A text that can't be searched for.
+    #[error("can't search for that: {reason}")]
+    InvalidQuery {
+        /// Why not.
+        reason: String,
+    },
     /// A title without a character that shows.
     #[error("a title needs at least one character that shows")]
     EmptyTitle,
@@ -259,6 +265,7 @@ impl Error {
             Self::NoSuchEvent { .. } => "NoSuchEvent",
             Self::NotRewindPoint { .. } => "NotRewindPoint",
             Self::CantRewindConversation { .. } => "CantRewindConversation",
+            Self::InvalidQuery { .. } => "InvalidQuery",
             Self::EmptyTitle => "EmptyTitle",
             Self::InvalidTag { .. } => "InvalidTag",
             Self::NotInTrash { .. } => "NotInTrash",

@@ -15,6 +15,7 @@
 //! | go another way from some point on | [`Store::fork`], [`Store::save`] |
 //! | name, tag, move, delete, bring back | [`Store::rename`], [`Store::tag`], [`Store::move_to`], [`Store::delete`], [`Store::restore`] |
 //! | see and take back what was done | [`Store::operations`], [`Store::undo`] |
+//! | find what was said or done | [`Store::search`] |
 //! | be sure | [`Store::verify`], [`Store::repair_plan`], [`Store::repair`] |
 //!
 //! It is no agent, has no runtime and needs none, and reads neither environment nor clock: both are passed in.
@@ -72,6 +73,7 @@ mod options;
 mod reading;
 mod reindex;
 mod resolve;
+mod search;
 mod session;
 mod shared;
 mod snapshot;
@@ -85,6 +87,7 @@ pub use annals_interop as interop;
 pub use annals_log as log;
 pub use annals_model as model;
 
+pub use annals_search::text::Role;
 pub use error::{Error, Result};
 pub use fork::{Cut, Fork};
 pub use index::Indexing;
@@ -93,6 +96,7 @@ pub use list::{CopiedFrom, Hidden, ListQuery, Listing, Summary};
 pub use operations::{Action, Operation, Outcome, Trashed, Undone};
 pub use options::{NoProjects, Projects, Random, StoreOptions};
 pub use reading::{EventReader, Found, Replay};
+pub use search::{Answer, Hit, Mode, Search};
 pub use session::{NewEvent, RawEvent, SessionWriter};
 pub use snapshot::Snapshot;
 pub use space::{DiskUse, Space};

@@ -13,6 +13,7 @@ pub(crate) mod operations;
 pub(crate) mod record;
 pub(crate) mod repair;
 pub(crate) mod resume;
+pub(crate) mod search;
 pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod status;

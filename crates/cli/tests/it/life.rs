@@ -171,3 +171,36 @@ fn the_configuration_is_read_and_told() {
     let said = home.command(&["list"]).env("ANNALS_CONFIG", &file).output().unwrap();
     assert_eq!(said.status.code(), Some(2), "never ignored");
 }
+
+#[test]
+fn a_search_answers_with_the_documented_fields() {
+    let home = Home::new();
+    home.record("one", &[prompt("Where does the PARSER\n\nlive?"), answer("In src/parser.rs, as you know.")]);
+    home.record("two", &[prompt("nothing of interest")]);
+    let found = home.run(&["search", "parser", "--json"]).ok().json();
+    assert_eq!(keys(&found), ["hits", "relaxed", "returned", "schema_version", "total"]);
+    assert_eq!(
+        (&found["total"], &found["returned"], &found["relaxed"]),
+        (&json!(2), &json!(2), &json!(false))
+    );
+    let hit = found["hits"].as_array().unwrap().iter().find(|hit| hit["role"] == "user").unwrap();
+    assert_eq!(keys(hit), ["excerpt", "ranges", "role", "seq", "session", "time", "title"]);
+    assert_eq!((&hit["session"], &hit["seq"]), (&json!("one"), &json!(1)));
+    assert_eq!(
+        (&hit["excerpt"], &hit["ranges"]),
+        (&json!("Where does the PARSER live?"), &json!([[15, 21]]))
+    );
+    let inside = home.run(&["search", "-s", "one", "parser live", "--json"]).ok().json();
+    let order: Vec<u64> =
+        inside["hits"].as_array().unwrap().iter().map(|h| h["seq"].as_u64().unwrap()).collect();
+    assert_eq!(order, [1, 2], "oldest first");
+    let shown = home.run(&["search", "parser"]).ok();
+    assert!(shown.out.contains("Where does the PARSER live?") && shown.out.contains("event 1"), "{shown:?}");
+    assert!(home.run(&["search", "absent"]).ok().err.contains("--tools"));
+    assert_eq!(home.run(&["search", "-x", "src/parser.rs", "--json"]).ok().json()["total"], 1);
+    assert_eq!(home.run(&["search", "-e", r"src/\w+\.rs", "--json"]).ok().json()["total"], 1);
+    assert_eq!(home.run(&["search", "parser", "--role", "agent", "--json"]).ok().json()["total"], 1);
+    for args in [&["search", "-e", "a(b"][..], &["search", "\"\""], &["search", "x", "--role", "nobody"]] {
+        assert_eq!(home.run(args).code, 2, "{args:?}");
+    }
+}

@@ -25,7 +25,7 @@ mod catch_up;
 mod sweep;
 
 pub(crate) use catch_up::{facts, text};
-pub(crate) use sweep::{Reach, read_text, sweep};
+pub(crate) use sweep::{Reach, read_text, sweep, threads};
 
 /// Where the index is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

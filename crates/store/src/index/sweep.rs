@@ -51,6 +51,9 @@ pub(crate) fn sweep(
     let everything = reach == Reach::Files || index.fact("boot")?.as_deref() != Some(&boot);
     if everything || index.fact("names")? != Some(names.clone()) {
         look(shared, index, everything, progress)?;
+        if !index.is_read_only() && index.fact("boot")?.as_deref() != Some(&boot) {
+            mark_the_open(shared, index)?;
+        }
         if !index.is_read_only() {
             index.set_fact("names", &names)?;
             index.set_fact("boot", &boot)?;
@@ -62,6 +65,16 @@ pub(crate) fn sweep(
         catch_up::facts(shared, index, &id)?;
         if !is_open {
             index.unmark_live(&id)?;
+        }
+    }
+    Ok(())
+}
+
+/// Marks the sessions that processes have open. They did so in the index that was here before this one.
+fn mark_the_open(shared: &Shared, index: &Index) -> Result<()> {
+    for id in list::ids(shared.disk(), &shared.home)? {
+        if let Some(holder) = holder::holder(shared.disk(), &shared.home.session(&id)) {
+            index.mark_live(&id, holder.pid)?;
         }
     }
     Ok(())

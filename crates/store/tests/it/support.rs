@@ -127,6 +127,7 @@ pub(crate) struct Watched {
 #[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) before_lock: std::sync::Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    pub(crate) bytes_read: std::sync::atomic::AtomicU64,
     pub(crate) file_syncs: AtomicU32,
     pub(crate) refuse_syncs: std::sync::atomic::AtomicBool,
     pub(crate) dir_syncs: std::sync::Mutex<Vec<PathBuf>>,
@@ -178,7 +179,9 @@ impl Disk for Watched {
 
 impl DiskFile for WatchedFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> std::io::Result<usize> {
-        self.0.read_at(buf, offset)
+        let read = self.0.read_at(buf, offset)?;
+        self.1.bytes_read.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
     }
     fn write_at(&self, buf: &[u8], offset: u64) -> std::io::Result<usize> {
         self.0.write_at(buf, offset)
