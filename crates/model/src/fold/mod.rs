@@ -13,12 +13,14 @@ mod activity;
 mod branch;
 mod calls;
 mod context;
+mod live;
 mod meta;
 mod transcript;
 
 pub use activity::Status;
 pub use calls::{Fate, OpenCall};
 pub use context::{Context, Item, Trace};
+pub use live::Live;
 pub use meta::{Meta, UsageTotals};
 pub use transcript::{Entry, Role, Transcript};
 
