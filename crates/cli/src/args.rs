@@ -70,6 +70,11 @@ pub(crate) enum Command {
     /// Words and "quoted phrases" of any case; `word*` finds what begins so. Across sessions the best messages come first; in one session
     /// (-s) those with most of the words, in their order. With --tools, --exact or --regex everything in the logs is looked at, newest first.
     Search(SearchArgs),
+    /// Write a session to a file: to read it, or to hand it on
+    ///
+    /// Secrets are masked in md and html, as far as they look like secrets. `events` is the whole session byte for byte, nothing masked;
+    /// `annals import FILE` takes it in elsewhere.
+    Export(ExportArgs),
     /// Make a session that begins as another one did
     ///
     /// Everything up to the cut is taken over; from there on the two go their own ways.
@@ -120,7 +125,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ImportArgs {
-    /// A session file or a directory that holds some [default: the agent's usual place]
+    /// A session file, a directory that holds some, or a bundle of `annals export` [default: the agent's usual place]
     pub(crate) path: Option<PathBuf>,
     /// The agent
     #[arg(long, value_name = "AGENT", default_value = "claude-code")]
@@ -221,6 +226,31 @@ pub(crate) enum RoleName {
     ToolCall,
     ToolResult,
     Summary,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ExportArgs {
+    /// The session
+    pub(crate) session: String,
+    /// What to write
+    #[arg(long, value_name = "FORMAT", default_value = "md")]
+    pub(crate) format: ExportFormat,
+    /// Where to; `-` is stdout [default: the title as a name, in the session's directory]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Leave secrets in
+    #[arg(long)]
+    pub(crate) no_mask: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    Md,
+    Html,
+    Events,
 }
 
 #[derive(Debug, ClapArgs)]

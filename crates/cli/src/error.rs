@@ -179,6 +179,7 @@ fn hint(error: &annals::Error) -> String {
         E::CantRewindConversation { boundary, .. } => format!("give an event from {boundary} on"),
         E::EmptyTitle => "the old title stays; give at least one word".to_owned(),
         E::InvalidTag { .. } => "a tag has up to 64 characters, no blanks and no commas".to_owned(),
+        E::Bundle { .. } => "export it again; nothing of it was imported".to_owned(),
         E::InvalidQuery { .. } => "`annals search --help` tells how queries are written".to_owned(),
         E::NotInTrash { .. } => "`annals trash` shows what is there".to_owned(),
         E::NothingToUndo | E::NoSuchOperation { .. } => "`annals log` shows what was done".to_owned(),

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Some(Command::Resume(args)) => commands::resume::run(&context, args),
         Some(Command::Record(args)) => commands::record::run(&context, args),
         Some(Command::Search(args)) => commands::search::run(&context, args),
+        Some(Command::Export(args)) => commands::export::run(&context, args),
         Some(Command::Fork(args)) => commands::change::fork(&context, args),
         Some(Command::Save(args)) => commands::change::save(&context, args),
         Some(Command::Rename(args)) => commands::change::rename(&context, args),

@@ -39,7 +39,7 @@ pub(crate) struct Copying<'a> {
 }
 
 impl Store {
-    fn building_site(&self, id: &SessionId) -> PathBuf {
+    pub(crate) fn building_site(&self, id: &SessionId) -> PathBuf {
         self.shared.home.tmp().join(format!("{PREFIX}{id}"))
     }
 

@@ -109,6 +109,19 @@ pub enum Error {
         /// The event from which on everything is logged.
         boundary: Seq,
     },
+    /// A file that is no bundle, or not whole.
+    #[error("not a whole bundle: {reason}")]
+    Bundle {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Where an export is written to fails.
+    #[error("can't write the export")]
+    Output {
+        /// The system's answer.
+        #[source]
+        source: std::io::Error,
+    },
     /// A text that can't be searched for.
     #[error("can't search for that: {reason}")]
     InvalidQuery {
@@ -266,6 +279,7 @@ impl Error {
             Self::NotRewindPoint { .. } => "NotRewindPoint",
             Self::CantRewindConversation { .. } => "CantRewindConversation",
             Self::InvalidQuery { .. } => "InvalidQuery",
+            Self::Bundle { .. } => "Bundle",
             Self::EmptyTitle => "EmptyTitle",
             Self::InvalidTag { .. } => "InvalidTag",
             Self::NotInTrash { .. } => "NotInTrash",
@@ -282,7 +296,7 @@ impl Error {
             },
             Self::Import(error) => error.kind(),
             Self::Index(_) => "Index",
-            Self::Io { source, .. } => match source.kind() {
+            Self::Io { source, .. } | Self::Output { source } => match source.kind() {
                 std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => "Denied",
                 std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => "NoSpace",
                 _ => "Io",

@@ -16,6 +16,7 @@
 //! | name, tag, move, delete, bring back | [`Store::rename`], [`Store::tag`], [`Store::move_to`], [`Store::delete`], [`Store::restore`] |
 //! | see and take back what was done | [`Store::operations`], [`Store::undo`] |
 //! | find what was said or done | [`Store::search`] |
+//! | read it elsewhere, hand it on | [`Store::export`], [`Store::export_bundle`], [`Store::import_bundle`] |
 //! | be sure | [`Store::verify`], [`Store::repair_plan`], [`Store::repair`] |
 //!
 //! It is no agent, has no runtime and needs none, and reads neither environment nor clock: both are passed in.
@@ -59,9 +60,11 @@ pub mod import;
 pub mod record;
 
 mod blobs;
+mod bundle;
 mod change;
 mod copying;
 mod error;
+mod export;
 mod fork;
 mod home;
 mod inbox;
@@ -87,8 +90,11 @@ pub use annals_interop as interop;
 pub use annals_log as log;
 pub use annals_model as model;
 
+pub use annals_export::Report;
 pub use annals_search::text::Role;
+pub use bundle::{Manifest, Unbundled, is_bundle};
 pub use error::{Error, Result};
+pub use export::Document;
 pub use fork::{Cut, Fork};
 pub use index::Indexing;
 pub use inspect::{Problem, Verification};

@@ -1,11 +1,13 @@
 //! `annals import`.
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use annals::import::{Imported, Phase, Progress};
 use annals::interop::claude_code::{Environment, Found, discover};
+use annals::is_bundle;
 use indicatif::ProgressBar;
 use serde_json::json;
 
@@ -18,6 +20,11 @@ use crate::output;
 const TOLD: usize = 20;
 
 pub(crate) fn run(context: &Context, args: &ImportArgs) -> Result<ExitCode> {
+    if let Some(path) = args.path.as_deref()
+        && let Some(bundle) = bundle(path)?
+    {
+        return unbundle(context, path, bundle);
+    }
     let Agent::ClaudeCode = args.from;
     let path = args
         .path
@@ -52,6 +59,42 @@ pub(crate) fn run(context: &Context, args: &ImportArgs) -> Result<ExitCode> {
         write_text(context, &found, imported)?;
     }
     Ok(code)
+}
+
+/// The file, when it is a bundle.
+fn bundle(path: &Path) -> Result<Option<File>> {
+    let failed = |e| Failure::io("read", path, e);
+    // What is not there, or a directory, is for whoever looks for sessions of agents.
+    let Ok(mut file) = File::open(path) else { return Ok(None) };
+    if file.metadata().map_or(true, |found| !found.is_file()) {
+        return Ok(None);
+    }
+    let mut beginning = Vec::new();
+    Read::by_ref(&mut file).take(64).read_to_end(&mut beginning).map_err(failed)?;
+    file.rewind().map_err(failed)?;
+    Ok(is_bundle(&beginning).then_some(file))
+}
+
+fn unbundle(context: &Context, path: &Path, file: File) -> Result<ExitCode> {
+    let unbundled = context.store("import")?.import_bundle(&mut BufReader::new(file))?;
+    let mut out = anstream::stdout().lock();
+    if context.json {
+        let answer = json!({"schema_version": 1, "file": path.display().to_string(), "bundle": unbundled});
+        writeln!(out, "{}", output::json_line(&answer)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    writeln!(out, "{}", unbundled.id)?;
+    drop(out);
+    let events = output::count(unbundled.events, "event");
+    if unbundled.present {
+        context.note("It is here already, byte for byte.");
+    } else if unbundled.id != unbundled.was {
+        context
+            .note(&format!("Imported, {events}; the id {} was taken, so it has a new one.", unbundled.was));
+    } else {
+        context.note(&format!("Imported, {events}."));
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 #[allow(clippy::print_stderr)]

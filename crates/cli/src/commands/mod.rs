@@ -6,6 +6,7 @@ pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod du;
+pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod list;
 pub(crate) mod man;

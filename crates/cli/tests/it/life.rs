@@ -204,3 +204,50 @@ fn a_search_answers_with_the_documented_fields() {
         assert_eq!(home.run(args).code, 2, "{args:?}");
     }
 }
+
+#[test]
+fn an_export_never_replaces_a_file_unasked() {
+    let home = Home::new();
+    two_turns(&home, "work");
+    let said = home.run(&["export", "work"]).ok();
+    let file = home.beside().canonicalize().unwrap().join("first-question.md");
+    assert_eq!(said.out.trim(), file.display().to_string());
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.starts_with("# first question\n") && text.contains("## You · "), "{text}");
+    std::fs::write(&file, "mine").unwrap();
+    let (code, error) = home.run(&["export", "work", "--json"]).error();
+    assert_eq!((code, &error["kind"]), (1, &json!("FileExists")));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
+    let told = home.run(&["export", "work", "--force", "--json"]).ok().json();
+    assert_eq!((&told["masked"], &told["format"]), (&json!(0), &json!("md")));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+    let page = home.run(&["export", "work", "--format", "html", "-o", "-"]).ok().out;
+    assert!(page.starts_with("<!doctype html>") && page.contains("default-src 'none'"));
+    let left = std::fs::read_dir(home.beside())
+        .unwrap()
+        .flatten()
+        .filter(|e| e.file_name().to_string_lossy().ends_with(".tmp"));
+    assert_eq!(left.count(), 0);
+    assert_eq!(home.run(&["export", "work", "-o", "no/such/dir/x.md"]).code, 1);
+}
+
+#[test]
+fn a_bundle_goes_out_and_comes_in() {
+    let home = Home::new();
+    two_turns(&home, "work");
+    home.run(&["export", "work", "--format", "events", "-o", "work.annals"]).ok();
+    let file = home.beside().join("work.annals").display().to_string();
+    let again = home.run(&["import", &file, "--json"]).ok().json();
+    assert_eq!(again["bundle"]["present"], true);
+    let log = home.log("work");
+    home.run(&["rm", "work"]).ok();
+    home.run(&["trash", "empty", "--yes"]).ok();
+    assert_eq!(home.run(&["import", &file]).ok().out, "work\n");
+    assert_eq!(home.log("work"), log);
+    let mut bytes = std::fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&file, bytes).unwrap();
+    let (code, error) = home.run(&["import", &file, "--json"]).error();
+    assert_eq!((code, &error["kind"]), (1, &json!("Bundle")));
+}

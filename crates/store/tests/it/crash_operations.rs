@@ -207,3 +207,20 @@ fn a_relink_that_was_begun_is_finished() {
         }
     }
 }
+
+#[test]
+fn a_bundle_comes_in_whole_or_not_at_all() {
+    let source = begin();
+    let mut bundle = Vec::new();
+    let exporter = store(&source, Durability::Strict);
+    let session = exporter.create(NewSession { id: Some(id("bundled")), ..NewSession::default() }).unwrap();
+    session.append(&[prompt("x")]).unwrap();
+    session.close().unwrap();
+    exporter.export_bundle(&id("bundled"), &mut bundle).unwrap();
+    let states = stop_everywhere(
+        "import of a bundle",
+        |_| {},
+        |store| store.import_bundle(&mut bundle.as_slice()).map(drop),
+    );
+    assert!(states > 30, "{states}");
+}

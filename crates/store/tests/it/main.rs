@@ -4,6 +4,7 @@
 mod blobs;
 mod crash;
 mod crash_operations;
+mod export;
 mod home;
 mod import;
 mod index;
