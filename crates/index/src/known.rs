@@ -83,8 +83,11 @@ impl Index {
         let rows = statement.query_map([path], |row| {
             Ok(SessionId::parse(&row.get::<_, String>(0)?).ok().zip(Some((row.get(1)?, row.get(2)?))))
         })?;
-        let rows: std::result::Result<Vec<Option<(SessionId, (u64, i64))>>, _> = rows.collect();
-        Ok(rows?.into_iter().flatten().map(|(id, (size, mtime))| (id, size, mtime)).collect())
+        let mut found = Vec::new();
+        for row in rows {
+            found.extend(row?.map(|(id, (size, mtime))| (id, size, mtime)));
+        }
+        Ok(found)
     }
 
     /// The sizes and times at which the files of other agents were last imported, by path.

@@ -196,7 +196,7 @@ fn read_pending(index: &Index, but: i64) -> Result<Vec<(i64, Signature)>> {
     let mut rows = statement.query([but])?;
     let mut blocks = Vec::new();
     while let Some(row) = rows.next()? {
-        let bits = row.get_ref(1)?.as_blob().map_err(|e| rusqlite::Error::from(e))?;
+        let bits = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
         blocks.push((row.get(0)?, signature(bits)?));
     }
     Ok(blocks)

@@ -31,7 +31,7 @@ pub struct Needle {
 #[derive(Debug, Clone)]
 enum Sought {
     Terms(Terms),
-    Exact(Finder<'static>),
+    Exact(Box<Finder<'static>>),
     Regex(Box<Regex>),
 }
 
@@ -91,7 +91,7 @@ impl Needle {
         }
         let spelling = spelled(text);
         Ok(Self {
-            sought: Sought::Exact(Finder::new(text.as_bytes()).into_owned()),
+            sought: Sought::Exact(Box::new(Finder::new(text.as_bytes()).into_owned())),
             spellings: vec![Finder::new(spelling.as_bytes()).into_owned()],
             any_case: false,
             rows: rows_of_exact(spelling.as_bytes()),

@@ -216,11 +216,11 @@ impl Store {
     fn unpack(&self, input: &mut dyn Read, site: &Path) -> Result<Manifest> {
         let broken = |e: std::io::Error| invalid(format!("it can't be read to its end: {e}"));
         let mut archive = tar::Archive::new(input);
-        let mut entries = archive.entries().map_err(broken)?;
+        let entries = archive.entries().map_err(broken)?;
         let mut manifest: Option<Manifest> = None;
         let mut log = None;
         let mut found = BTreeSet::new();
-        while let Some(entry) = entries.next() {
+        for entry in entries {
             let mut entry = entry.map_err(broken)?;
             let path = entry.path_bytes().into_owned();
             let name =

@@ -31,7 +31,8 @@ impl Live {
     }
 
     fn rewind(&mut self, at: Seq, to_seq: Seq) {
-        let fresh = if to_seq < at { minus(&[to_seq..at], &self.dropped) } else { Vec::new() };
+        let all = std::slice::from_ref(&(to_seq..at)).to_vec();
+        let fresh = minus(&all, &self.dropped);
         self.dropped.extend(fresh.iter().cloned());
         self.settle();
         self.rewinds.push((at, fresh));

@@ -16,11 +16,9 @@ const TEXT_BYTES: u64 = 4 * 1024 * 1024;
 /// What a log's file looks like now. None when there is no log.
 pub(super) fn stamp(disk: &dyn Disk, dir: &Path) -> std::io::Result<Option<Stamp>> {
     match disk.metadata(&dir.join(LOG_FILE)) {
-        Ok(found) if !found.is_dir => Ok(Some(Stamp {
-            len: found.len,
-            mtime_ns: i64::try_from(found.mtime_ns).unwrap_or(i64::MAX),
-            identity: found.identity,
-        })),
+        Ok(found) if !found.is_dir => {
+            Ok(Some(Stamp { len: found.len, mtime_ns: found.mtime_ns, identity: found.identity }))
+        }
         Ok(_) => Ok(None),
         Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
             Ok(None)
