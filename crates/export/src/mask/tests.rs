@@ -1,3 +1,5 @@
+//! The table of rules is sound.
+
 use super::*;
 #[test]
 fn the_table_is_sound() {
