@@ -6,6 +6,7 @@ use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row as SqlRow, params_from_iter};
 
 use crate::error::Result;
+use crate::feed::Stamp;
 use crate::index::Index;
 use crate::number::Number;
 
@@ -62,6 +63,8 @@ pub struct Row {
     pub traceparent: Option<String>,
     /// What it cost.
     pub usage: UsageTotals,
+    /// The log's file when it was read last.
+    pub stamp: Stamp,
 }
 
 /// Which sessions are meant. Everything that is set must hold.
@@ -115,7 +118,7 @@ pub struct Tally {
 
 const COLUMNS: &str = "id, number, title, status, damaged, events, messages, created, updated, workspace, project, agent, provider,
     model, origin, source, snapshot, from_session, from_seq, from_snapshot, parent, moved_from, moved_at, tags, last_turn, traceparent,
-    calls, input, cached, cache_write, output, context, cost_micros, unpriced";
+    calls, input, cached, cache_write, output, context, cost_micros, unpriced, len, mtime_ns, identity";
 
 fn row(row: &SqlRow<'_>) -> rusqlite::Result<Option<Row>> {
     let Ok(id) = SessionId::parse(&row.get::<_, String>(0)?) else { return Ok(None) };
@@ -160,6 +163,11 @@ fn row(row: &SqlRow<'_>) -> rusqlite::Result<Option<Row>> {
             context: row.get(31)?,
             cost_micros: row.get(32)?,
             unpriced: row.get(33)?,
+        },
+        stamp: Stamp {
+            len: row.get(34)?,
+            mtime_ns: row.get(35)?,
+            identity: row.get::<_, i64>(36)?.cast_unsigned(),
         },
     }))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use annals_index::{Filter, Index, Row};
+use annals_index::{Filter, Index, Page, Row};
 use annals_log::disk::Disk;
 use annals_model::fold::UsageTotals;
 use annals_model::{Seq, SessionId, Timestamp};
@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::import::Quiet;
 use crate::index::{Reach, sweep};
+use crate::shared::Shared;
 use crate::store::Store;
 
 /// What a list says of one session.
@@ -133,7 +134,8 @@ impl Store {
         self.list_of(&ListQuery::default())
     }
 
-    /// The sessions that are asked for, newest first. No log is read but those that are open or new.
+    /// The sessions that are asked for, newest first. No log is read but those that are open, new, or shown and another file than the index
+    /// knows: what is shown is true, and the rest is looked at when it is.
     ///
     /// # Errors
     /// [`Error::Io`] when the data directory can't be read.
@@ -141,7 +143,16 @@ impl Store {
         let shared = &self.shared;
         shared.indexer.ask(|index| {
             sweep(shared, index, Reach::Names, &mut Quiet)?;
-            listing(index, query)
+            let page = index.list(&query.filter, query.skip, query.limit)?;
+            let changed: Vec<&SessionId> =
+                page.rows.iter().filter(|row| !is_as_known(shared, row)).map(|row| &row.id).collect();
+            if changed.is_empty() {
+                return listing(index, page);
+            }
+            for id in changed {
+                crate::index::facts(shared, index, id)?;
+            }
+            listing(index, index.list(&query.filter, query.skip, query.limit)?)
         })
     }
 
@@ -173,9 +184,13 @@ impl Store {
     }
 }
 
-fn listing(index: &Index, query: &ListQuery) -> Result<Listing> {
+/// Whether a log's file is the one that the index has read.
+fn is_as_known(shared: &Shared, row: &Row) -> bool {
+    crate::index::stamp(shared.disk(), &shared.home.session(&row.id)).is_ok_and(|now| now == Some(row.stamp))
+}
+
+fn listing(index: &Index, page: Page) -> Result<Listing> {
     let open = open_ids(index)?;
-    let page = index.list(&query.filter, query.skip, query.limit)?;
     let mut hidden: Vec<Hidden> = index
         .hidden()?
         .into_iter()

@@ -14,7 +14,7 @@ use crate::shared::Shared;
 const TEXT_BYTES: u64 = 4 * 1024 * 1024;
 
 /// What a log's file looks like now. None when there is no log.
-pub(super) fn stamp(disk: &dyn Disk, dir: &Path) -> std::io::Result<Option<Stamp>> {
+pub(crate) fn stamp(disk: &dyn Disk, dir: &Path) -> std::io::Result<Option<Stamp>> {
     match disk.metadata(&dir.join(LOG_FILE)) {
         Ok(found) if !found.is_dir => {
             Ok(Some(Stamp { len: found.len, mtime_ns: found.mtime_ns, identity: found.identity }))

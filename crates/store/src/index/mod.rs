@@ -1,7 +1,8 @@
 //! The index beside the sessions: opened when it is first asked, brought up to date before it answers, made anew when it is broken.
 //!
 //! ```text
-//! list    names that are new or gone, sessions that are open     (stat of one directory, no log is looked at)
+//! list    names that are new or gone, sessions that are open,    (stat of one directory and of the logs shown)
+//!         logs of the page that are other files than before
 //! others  every log whose file changed                           (stat of every log)
 //! search  and the text of what is not in the search indexes yet
 //! ```
@@ -24,7 +25,7 @@ use crate::error::{Error, Result};
 mod catch_up;
 mod sweep;
 
-pub(crate) use catch_up::{facts, text};
+pub(crate) use catch_up::{facts, stamp, text};
 pub(crate) use sweep::{Reach, read_text, sweep, threads};
 
 /// Where the index is kept.
