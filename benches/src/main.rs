@@ -1,6 +1,8 @@
-//! Benchmarks of the log, each beside the machine's own limit in the same run.
+//! Benchmarks of the log and the store, each beside the machine's own limit in the same run.
 //!
-//! `cargo run --release -- [append|group|open|fork|replay|all] [DIR]`. On a shared machine put `chrt -r 20` in front of the durable
+//! `cargo run --release -- [append|group|open|fork|replay|all] [DIR]` for the log;
+//! `cargo run --release -- [list|search|build|import|noop] DIR [PROGRAM]` for the store, which keeps its corpora in DIR; with PROGRAM, a
+//! built `annals`, whole processes are timed too. On a shared machine put `chrt -r 20` in front of the durable
 //! ones: at plain priority a busy machine adds whole scheduler ticks to every sync.
 //!
 //! Strategies that are compared run in interleaved slices of 0.15 s; a row's ratio is the median over the slices of the paired p50s, so
@@ -13,6 +15,7 @@ mod open;
 mod paired;
 mod replay;
 mod sample;
+mod store;
 
 use std::path::PathBuf;
 
@@ -20,6 +23,9 @@ fn main() {
     let mut args = std::env::args().skip(1);
     let what = args.next().unwrap_or_else(|| "all".to_owned());
     let dir = args.next().map_or_else(std::env::temp_dir, PathBuf::from);
+    if store::run(&what, &dir, args.next().map(PathBuf::from).as_deref()) {
+        return;
+    }
     let home =
         tempfile::Builder::new().prefix("annals-bench-").tempdir_in(&dir).expect("a directory to write in");
     println!("in {}", dir.display());
